@@ -215,7 +215,8 @@ impl KernelCode {
         }
     }
 
-    /// Finds what lives behind each basic block: what lives behind the last of the text's blocks in it.
+    /// Finds what lives behind each basic block, what lives behind the last of the text's blocks in it, and what
+    /// the loop around it reads.
     fn find_lives(&mut self, program: &Program) {
         let own = &*self;
         let instructions = &own.code.instructions;
@@ -230,18 +231,30 @@ impl KernelCode {
                 })
             })
             .collect();
+        let loops: Vec<Vec<(u32, u32)>> = program.functions.iter().map(loops).collect();
         let leaders = &self.code.leaders;
         let stops = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
-        let lives = leaders.iter().zip(stops).map(|(first, stop)| {
+        let found = leaders.iter().zip(stops).map(|(first, stop)| {
             let last = stop.checked_sub(1).filter(|last| last >= first);
             let Some(&(f, at)) = last.and_then(|last| self.origin.get(last as usize)) else {
-                return Vec::new();
+                return (Vec::new(), Vec::new());
             };
             let blocks = &program.functions[f as usize].blocks;
             let block = blocks.iter().position(|b| (b.start..b.end).contains(&at));
-            block.map(|b| ends[f as usize][b].iter().collect()).unwrap_or_default()
+            let lives = block.map(|b| ends[f as usize][b].iter().collect()).unwrap_or_default();
+            let around =
+                loops[f as usize].iter().filter(|(start, end)| (*start..*end).contains(&at));
+            let innermost = around.min_by_key(|(start, end)| end - start);
+            let mut reads: Vec<Register> = innermost
+                .into_iter()
+                .flat_map(|(start, end)| (*start..*end).filter_map(|i| self.pc(f, i)))
+                .flat_map(|pc| instructions[pc as usize].reads.iter().copied())
+                .collect();
+            reads.sort_unstable();
+            reads.dedup();
+            (lives, reads)
         });
-        self.code.lives = lives.collect();
+        (self.code.lives, self.code.looped) = found.unzip();
     }
 
     /// Keeps values in local memory so that registers hold no more than so many words.
@@ -276,6 +289,7 @@ impl KernelCode {
         }
         self.stands_for.iter_mut().for_each(|pc| *pc = moved[*pc as usize]);
         self.code.lives.clear();
+        self.code.looped.clear();
         self.code.leaders.iter_mut().for_each(|pc| {
             *pc = starts.get(*pc as usize).copied().unwrap_or(*pc);
         });
@@ -351,6 +365,14 @@ impl KernelCode {
             }
         }
     }
+}
+
+/// The loops of a function: from where a block further on leads back to, to the end of that block.
+fn loops(function: &Function) -> Vec<(u32, u32)> {
+    let blocks = &function.blocks;
+    let back = |b: usize| blocks[b].succs.iter().filter(move |s| **s as usize <= b);
+    let of = |b: usize| back(b).map(move |s| (blocks[*s as usize].start, blocks[b].end));
+    (0..blocks.len()).flat_map(of).collect()
 }
 
 /// Takes registers off an instruction's results that one of its micro-ops makes for another and nobody else

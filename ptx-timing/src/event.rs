@@ -53,6 +53,8 @@ pub struct Instruction {
     pub merged_from: i64,
     /// Atomics: lanes are merged before, one goes to memory.
     pub one_lane: bool,
+    /// Reads a clock: the warp goes on when it has the number.
+    pub clock: bool,
     /// The assembler moves no memory access across it: copies, and waits for them.
     pub orders: bool,
     /// Atomics in shared memory: compare-and-swap, which reads in one pass and writes in another.
@@ -87,6 +89,7 @@ impl Instruction {
             merged: 1,
             merged_from: 0,
             one_lane: false,
+            clock: false,
             orders: false,
             compares: false,
             only: false,
@@ -118,6 +121,8 @@ pub struct Code {
     /// Registers that hold a value which is read behind each basic block, in the order of `leaders`; with an
     /// empty list the simulator does not know how many registers an order of instructions needs.
     pub lives: Vec<Vec<Register>>,
+    /// Registers that the innermost loop around each basic block reads, in the order of `leaders`.
+    pub looped: Vec<Vec<Register>>,
     /// 32-bit words of each register; those beyond the list have one.
     pub words: Vec<u8>,
     /// Bytes of local memory that a thread uses, as far as the text says.

@@ -1,6 +1,6 @@
 //! How many words of registers an order of a block's instructions keeps alive.
 
-use crate::event::{Code, Instruction, Register};
+use crate::event::{AccessKind, Code, Instruction, Register};
 use crate::live;
 use ptx_isa::Class;
 
@@ -12,10 +12,12 @@ pub(crate) struct Sizes {
     /// where it does last, they are in use. Special registers are such, and the arguments that a
     /// multiply-add takes besides another constant; other arguments are operands as they are.
     fetched: Vec<bool>,
+    /// Whether what is done by a routine needs more registers meanwhile.
+    routines: bool,
 }
 
 impl Sizes {
-    pub fn new(code: &Code) -> Self {
+    pub fn new(code: &Code, routines: bool) -> Self {
         let mut words = code.words.clone();
         let count = words.len();
         let mut made = vec![false; count];
@@ -49,7 +51,7 @@ impl Sizes {
             })
             .collect();
         let fetched = derived(code, &words, fetched);
-        Self { words, fetched }
+        Self { words, fetched, routines }
     }
 
     fn of(&self, register: Register) -> u32 {
@@ -58,6 +60,10 @@ impl Sizes {
 
     fn fetched(&self, register: Register) -> bool {
         self.fetched.get(register as usize).copied().unwrap_or(false)
+    }
+
+    fn scratch(&self, class: Class) -> u32 {
+        if self.routines { scratch(class) } else { 0 }
     }
 
     fn sum(&self, live: &live::Set) -> u32 {
@@ -86,6 +92,22 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
         }
     }
     out
+}
+
+/// Words besides operands and results that the machine code of an instruction needs while it runs: what ptxas
+/// 13.5 for sm_90 gives a kernel with one of them more than one with an addition in its place, whatever
+/// else lives.
+fn scratch(class: Class) -> u32 {
+    match class {
+        Class::IntDiv | Class::F32Sqrt | Class::F64Rsqrt => 4,
+        Class::F64Rcp => 6,
+        Class::IntDivSigned | Class::F32Rcp => 7,
+        Class::F32Div => 8,
+        Class::F64Sqrt | Class::IntDiv64 => 10,
+        Class::IntDivSigned64 => 14,
+        Class::F64Div => 16,
+        _ => 0,
+    }
 }
 
 /// What lives at a point of a block, going backwards.
@@ -118,7 +140,7 @@ impl Point {
                 self.live.insert(r);
             }
         }
-        let most = most.max(self.words);
+        let most = most.max(self.words) + sizes.scratch(i.class);
         for &r in i.reads.iter().chain(&i.guard).filter(|r| sizes.fetched(**r)) {
             let Some((_, left)) = self.left.iter_mut().find(|l| l.0 == r) else { continue };
             *left -= 1;
@@ -146,6 +168,8 @@ impl Point {
 pub(crate) struct Piece<'a> {
     pub list: &'a [Instruction],
     pub end: live::Set,
+    /// What the loop around them reads.
+    pub looped: &'a [Register],
 }
 
 impl Piece<'_> {
@@ -154,6 +178,44 @@ impl Piece<'_> {
         let mut at = self.behind(sizes);
         let most = at.words;
         order.iter().rev().fold(most, |most, i| most.max(at.back(&self.list[*i as usize], sizes)))
+    }
+
+    /// The same where registers are at hand. A load keeps those that its address was in until its result is
+    /// read: it may read them late, so whatever takes their place would have to wait. Its result lies in
+    /// one of them. And what a loop reads is fetched ahead of it, not in each turn.
+    pub fn peak_at_ease(&self, order: &[u32], sizes: &Sizes) -> u32 {
+        let list = |place: usize| &self.list[order[place] as usize];
+        let mut at = self.behind(sizes);
+        for &r in self.looped.iter().filter(|r| sizes.fetched(**r)) {
+            at.left.retain(|left| left.0 != r);
+            if !at.live.contains(r) {
+                at.live.insert(r);
+                at.words += sizes.of(r);
+            }
+        }
+        let mut living = vec![0; order.len()];
+        // Words that become free at each place.
+        let mut freed = vec![0; order.len()];
+        for place in (0..order.len()).rev() {
+            let after = at.clone();
+            living[place] = at.back(list(place), sizes);
+            let gone = |r: &&Register| !after.live.contains(**r) && !list(place).writes.contains(r);
+            freed[place] = list(place).reads.iter().filter(gone).map(|r| sizes.of(*r)).sum();
+        }
+        for place in 0..order.len() {
+            let load = list(place);
+            let loads = matches!(load.class, Class::LoadGlobal | Class::LoadShared)
+                && load.kind == AccessKind::Load;
+            let results: u32 = load.writes.iter().map(|w| sizes.of(*w)).sum();
+            let kept = freed[place].saturating_sub(results);
+            if !loads || kept == 0 {
+                continue;
+            }
+            let used = |i: usize| list(i).reads.iter().any(|r| load.writes.contains(r));
+            let end = (place + 1..order.len()).find(|i| used(*i)).unwrap_or(order.len());
+            living[place + 1..end].iter_mut().for_each(|words| *words += kept);
+        }
+        living.into_iter().max().unwrap_or(0)
     }
 
     fn behind(&self, sizes: &Sizes) -> Point {

@@ -37,6 +37,8 @@ struct Span {
     stop: usize,
     /// Registers that live behind them, where that is known.
     end: Option<live::Set>,
+    /// What the loop around them reads.
+    looped: Vec<Register>,
 }
 
 /// The pieces of all blocks in their order.
@@ -52,7 +54,8 @@ fn spans(code: &Code) -> Vec<Span> {
         let starts: Vec<usize> = (first as usize..end).step_by(WINDOW).collect();
         for &start in starts.iter().rev() {
             let stop = end.min(start + WINDOW);
-            own.push(Span { start, stop, end: live.clone() });
+            let looped = code.looped.get(b).cloned().unwrap_or_default();
+            own.push(Span { start, stop, end: live.clone(), looped });
             if let Some(live) = &mut live {
                 code.instructions[start..stop].iter().rev().for_each(|i| live::step(i, live));
             }
@@ -71,11 +74,11 @@ impl Schedule {
     /// block cannot do without; it takes fewer loads ahead where these do not last.
     pub fn new(profile: &Profile, code: &Code, registers: u32) -> Self {
         let spans = spans(code);
-        let sizes = Sizes::new(code);
+        let saves = profile.assembler.saves_registers;
+        let sizes = Sizes::new(code, saves);
         let free = profile.limits.registers_per_sm / profile.limits.max_threads_per_sm.max(1);
         let own = profile.assembler.own_registers;
         let mut room = registers.max(free).saturating_sub(own);
-        let saves = profile.assembler.saves_registers;
         let mut orders = Vec::with_capacity(spans.len());
         for span in &spans {
             let graph = Graph::new(profile, code, span);
@@ -102,6 +105,10 @@ impl Schedule {
             {
                 order = graph.order_within(Rest::new(&piece, least, &sizes, room), &piece);
                 peak = Some(piece.peak(&order, &sizes));
+            }
+            if let Some(piece) = span.piece(code).filter(|_| saves) {
+                let more = piece.peak_at_ease(&order, &sizes).min(room);
+                peak = peak.map(|peak| peak.max(more));
             }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
@@ -203,9 +210,9 @@ fn apart(list: &[Instruction], early: usize, late: usize) -> bool {
 }
 
 impl Span {
-    fn piece<'a>(&self, code: &'a Code) -> Option<Piece<'a>> {
+    fn piece<'a>(&'a self, code: &'a Code) -> Option<Piece<'a>> {
         let list = &code.instructions[self.start..self.stop];
-        self.end.clone().map(|end| Piece { list, end })
+        self.end.clone().map(|end| Piece { list, end, looped: &self.looped })
     }
 }
 
@@ -231,6 +238,18 @@ struct Graph {
     before: Vec<Vec<u32>>,
     /// Clocks from an instruction to the end along the longest path.
     height: Vec<u64>,
+    /// The scheduler's own pipe that an instruction goes through, and the clocks that it keeps it.
+    pipe: Vec<Option<(usize, u64)>>,
+}
+
+/// The pipe of a scheduler that takes nothing else for some clocks once it took the instruction; nothing
+/// where there is a choice of pipes, or one that all schedulers share.
+fn own_pipe(profile: &Profile, class: Class) -> Option<(usize, u64)> {
+    let timing = profile.timing_of(class)?;
+    let [name] = &timing.pipes[..] else { return None };
+    let (index, (_, pipe)) = profile.pipes.iter().enumerate().find(|(_, (n, _))| *n == name)?;
+    let clocks = 32.0 * f64::from(profile.issue.schedulers) / timing.per_clock;
+    pipe.per_scheduler.then_some((index, (clocks.round() as u64).max(1)))
 }
 
 impl Graph {
@@ -267,7 +286,8 @@ impl Graph {
         for i in (0..n).rev() {
             height[i] = successors[i].iter().map(|&(s, d)| height[s] + d).max().unwrap_or(0);
         }
-        Self { successors, before, height }
+        let pipe = list.iter().map(|i| own_pipe(profile, i.class)).collect();
+        Self { successors, before, height, pipe }
     }
 
     /// An order by critical path, as offsets: of the instructions whose operands are there the one from
@@ -276,7 +296,7 @@ impl Graph {
         let mut clock = Clock::new(self);
         while let Some(first) = clock.next() {
             clock.now = clock.now.max(first);
-            let could = clock.ready.iter().filter(|i| clock.earliest[**i as usize] <= clock.now);
+            let could = clock.ready.iter().filter(|i| clock.start(**i) <= clock.now);
             let best = could.max_by_key(|i| (self.height[**i as usize], Reverse(**i))).copied();
             let Some(best) = best else { break };
             clock.issue(best);
@@ -356,6 +376,8 @@ struct Clock<'a> {
     ready: Vec<u32>,
     issued: Vec<bool>,
     order: Vec<u32>,
+    /// When each pipe takes the next instruction.
+    free: Vec<u64>,
 }
 
 impl<'a> Clock<'a> {
@@ -364,18 +386,29 @@ impl<'a> Clock<'a> {
         let waits: Vec<usize> = graph.before.iter().map(Vec::len).collect();
         let ready = (0..n as u32).filter(|i| waits[*i as usize] == 0).collect();
         let order = Vec::with_capacity(n);
-        Self { graph, now: 0, waits, earliest: vec![0; n], ready, issued: vec![false; n], order }
+        let pipes = graph.pipe.iter().flatten().map(|p| p.0 + 1).max().unwrap_or(0);
+        let (earliest, issued, free) = (vec![0; n], vec![false; n], vec![0; pipes]);
+        Self { graph, now: 0, waits, earliest, ready, issued, order, free }
     }
 
-    /// When the first of the instructions that could be next has its operands.
+    /// When an instruction has its operands and its pipe.
+    fn start(&self, i: u32) -> u64 {
+        let pipe = self.graph.pipe[i as usize].map_or(0, |(pipe, _)| self.free[pipe]);
+        self.earliest[i as usize].max(pipe)
+    }
+
+    /// When the first of the instructions that could be next starts.
     fn next(&self) -> Option<u64> {
-        self.ready.iter().map(|i| self.earliest[*i as usize]).min()
+        self.ready.iter().map(|i| self.start(*i)).min()
     }
 
     fn issue(&mut self, i: u32) {
         self.ready.retain(|r| *r != i);
         self.issued[i as usize] = true;
         self.order.push(i);
+        if let Some((pipe, clocks)) = self.graph.pipe[i as usize] {
+            self.free[pipe] = self.now.max(self.free[pipe]) + clocks;
+        }
         for &(s, d) in &self.graph.successors[i as usize] {
             self.earliest[s] = self.earliest[s].max(self.now + d);
             self.waits[s] -= 1;

@@ -50,7 +50,7 @@ fn estimates_are_near_the_assemblers() {
         near
     });
     // What was reached.
-    assert!(tuned >= 26 && held >= 13, "{tuned}, {held}");
+    assert!(tuned >= 34 && held >= 20, "{tuned}, {held}");
 }
 
 /// What the model makes of a kernel with this body.
@@ -78,7 +78,7 @@ fn values_of_a_warp_take_no_register() {
         format!("mov.u32 %r1, %{special}; mov.u32 %r2, %tid.x;\n{sums}bar.sync 0;\n{joins}{store}")
     };
     let (warp, thread) = (estimate(&body("ctaid.x")).0, estimate(&body("laneid")).0);
-    assert!(warp + 8 <= thread, "{warp} {thread}");
+    assert!(warp + 4 <= thread, "{warp} {thread}");
 }
 
 /// A half of a 64-bit value is no instruction.
@@ -119,4 +119,39 @@ fn nothing_lives_before_it_is_made() {
     let plain = estimate(&body("", "add")).0;
     assert_eq!(estimate(&body("", "sub")).0, plain);
     assert!(estimate(&body("@%p1 ", "add")).0 <= plain + 2);
+}
+
+/// A load keeps the register of its address, and what a loop reads stays at hand, as long as there is room.
+#[test]
+fn registers_below_the_share_are_spent() {
+    // Two words of an address for each load, of which its result takes one.
+    let loads = |count: u32| {
+        let load = |i| {
+            format!(
+                "mul.lo.s32 %r{i}, %r1, {i}; mul.wide.u32 %rd{i}, %r{i}, 4; add.s64 %rd{i}, %rd{i}, %rd1; \
+                 ld.global.f32 %f{i}, [%rd{i}];\n"
+            )
+        };
+        let all: String = (3..3 + count).map(load).collect();
+        let sums: String = (3..3 + count).map(|i| format!("add.f32 %f1, %f1, %f{i};\n")).collect();
+        estimate(&format!(
+            "ld.param.u64 %rd1, [p]; mov.u32 %r1, %laneid; mov.f32 %f1, 0f00000000;\n{all}{sums}st.global.f32 [%rd1], %f1;"
+        ))
+        .0
+    };
+    assert!(loads(8) >= loads(4) + 8, "{} {}", loads(8), loads(4));
+    assert_eq!(loads(24), 32);
+}
+
+/// A routine needs registers of its own while it runs.
+#[test]
+fn routines_have_registers_of_their_own() {
+    let with = |op: &str| {
+        estimate(&format!(
+            "ld.param.u64 %rd1, [p]; ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; bar.sync 0;\n\
+             {op}.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;"
+        ))
+        .0
+    };
+    assert_eq!(with("div.rn"), with("add") + 8);
 }
