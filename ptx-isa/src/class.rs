@@ -71,8 +71,10 @@ classes! {
     Shift64 = "shift64",
     /// `bfe`, `bfi`.
     Bitfield = "bitfield",
-    /// `popc`, `clz`, `brev`, `bfind`.
+    /// `popc`, `brev`, `bfind`.
     BitCount = "bit-count",
+    /// `clz`.
+    LeadingZeros = "leading-zeros",
     /// `dp4a`, `dp2a`.
     Dot = "dot",
     /// Single-precision add and subtract.
@@ -97,8 +99,10 @@ classes! {
     F32Lg2 = "f32-lg2",
     /// `sin`, `cos`.
     F32SinCos = "f32-sincos",
-    /// `div.approx`, `div.full`.
+    /// `div.approx`.
     F32DivApprox = "f32-div-approx",
+    /// `div.full`.
+    F32DivFull = "f32-div-full",
     /// Correctly rounded division.
     F32Div = "f32-div",
     /// Correctly rounded reciprocal.
@@ -119,8 +123,10 @@ classes! {
     F64Sqrt = "f64-sqrt",
     /// `rsqrt.approx` of doubles.
     F64Rsqrt = "f64-rsqrt",
-    /// Arithmetic on one or two 16-bit floats.
+    /// Arithmetic on two 16-bit floats.
     F16 = "f16",
+    /// The same on one.
+    F16Single = "f16-single",
     /// `ex2`, `tanh` on 16-bit floats.
     F16Mufu = "f16-mufu",
     /// `setp`, `set`, `testp` of 32 bits and fewer.
@@ -234,11 +240,12 @@ impl Class {
         match self {
             IntAdd | IntAdd3 | IntAddSat | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi
             | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntMinMax | Logic | Shift
-            | Shift64 | Bitfield | BitCount | Dot | F32Add | F32Mul | F32Fma | F32MinMax
-            | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2 | F32Lg2 | F32SinCos
-            | F32DivApprox | F64Add | F64Fma | F64MinMax | F16 | F16Mufu | Compare
-            | CompareSelect | Compare64 | Select | Move | SpecialRegister | ConvertInt
-            | ConvertFromInt | Convert | Convert64 | ConvertF16 | Shuffle => true,
+            | Shift64 | Bitfield | BitCount | LeadingZeros | Dot | F32Add | F32Mul | F32Fma
+            | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2 | F32Lg2
+            | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma | F64MinMax | F16
+            | F16Single | F16Mufu | Compare | CompareSelect | Compare64 | Select | Move
+            | SpecialRegister | ConvertInt | ConvertFromInt | Convert | Convert64 | ConvertF16
+            | Shuffle => true,
             IntDiv64 | IntDivSigned64 | F64Rsqrt | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp
             | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | Vote | Match
             | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared | StoreShared
@@ -254,7 +261,10 @@ impl Class {
             Class::IntAdd3 | Class::IntAddSat => Some(Class::IntAdd),
             Class::IntDivSigned => Some(Class::IntDiv),
             Class::IntDivSigned64 => Some(Class::IntDiv64),
+            Class::LeadingZeros => Some(Class::BitCount),
             Class::F32Scaled => Some(Class::F32Rsqrt),
+            Class::F32DivFull => Some(Class::F32DivApprox),
+            Class::F16Single => Some(Class::F16),
             Class::F64Rsqrt => Some(Class::F64Sqrt),
             Class::CompareSelect => Some(Class::Compare),
             Class::ConvertFromInt => Some(Class::Convert),
@@ -320,6 +330,12 @@ pub fn divide(m: &Match) -> Class {
 /// them.
 pub fn scaled(m: &Match, plain: Class) -> Class {
     if m.has(".ftz") { plain } else { Class::F32Scaled }
+}
+
+/// Arithmetic on 16-bit floats, of which a register holds one or two.
+pub fn half(m: &Match) -> Class {
+    let pairs = m.types().last().is_some_and(|t| t.bits() == 32);
+    if pairs { Class::F16 } else { Class::F16Single }
 }
 
 /// Shifts.
@@ -448,6 +464,9 @@ mod tests {
             ("min.f64", "f64-minmax"),
             ("fma.rn.f64", "f64-fma"),
             ("fma.rn.f16x2", "f16"),
+            ("fma.rn.f16", "f16-single"),
+            ("clz.b32", "leading-zeros"),
+            ("div.full.ftz.f32", "f32-div-full"),
             ("cvt.rn.f32.s32", "convert-from-int"),
             ("cvt.rn.f32.u8", "convert"),
             ("add.sat.s32", "int-add-sat"),

@@ -164,6 +164,7 @@ impl<'a> Facts<'a> {
         instruction.compares = instruction.class == Class::AtomicShared && opcode.has(".cas");
         let launch_size = special.is_some_and(launch_size);
         let varies = special.is_some_and(|s| !launch_size && varies(s));
+        instruction.clock = special.is_some_and(clock);
         if special.is_some() {
             instruction.class = instruction.class.of_special();
         }
@@ -261,6 +262,12 @@ fn launch_size(register: Sreg) -> bool {
     use Sreg::*;
     matches!(register, NtidX | NtidY | NtidZ | NctaidX | NctaidY | NctaidZ)
         || register.of_environment().is_some()
+}
+
+/// Whether a special register tells the time.
+fn clock(register: Sreg) -> bool {
+    use Sreg::*;
+    matches!(register, Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi)
 }
 
 /// Whether a special register differs between lanes of a warp.

@@ -27,7 +27,9 @@ pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
             let varies = f.varies
                 || matches!(c, Class::Shuffle | Class::AtomicGlobal | Class::AtomicShared)
                 || c == Class::LoadGlobal;
-            if !operands || varies {
+            // Nothing is left of a value whose bits are all switched off.
+            let nothing = f.op == Operation::And && f.arguments.iter().any(|a| a.1 == Some(0));
+            if (!operands || varies) && !nothing {
                 for w in &f.instruction.writes {
                     changed |= known.insert(*w, false) == Some(true);
                 }

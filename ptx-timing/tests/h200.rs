@@ -242,15 +242,24 @@ fn profile_holds_the_micro_benchmarks() {
         ("div_rn_f64", F64Div, 8),
         ("sqrt_rn_f64", F64Sqrt, 8),
         ("rcp_rn_f64", F64Rcp, 8),
+        ("rsqrt_approx_f64", F64Rsqrt, 8),
+        ("div_full_ftz_f32", F32DivFull, 4),
         ("vote_ballot", Vote, 4),
         ("setp_selp_s32", Compare, 4),
     ] {
         let timing = &p.class[&class];
         let l = latency(name);
-        assert!((f64::from(timing.latency + other) - l).abs() <= 0.76, "{name}: {l}, {timing:?}");
+        // With and without `.ftz` a full division takes 45 and 42.5 clocks.
+        let apart = if class == F32DivFull { 2.01 } else { 0.76 };
+        assert!((f64::from(timing.latency + other) - l).abs() <= apart, "{name}: {l}, {timing:?}");
         let r = if name == "setp_selp_s32" { 2.0 * rate(name) } else { rate(name) };
         let r = if name == "vote_ballot" { timing.per_clock } else { r };
-        assert!((timing.per_clock / r - 1.0).abs() < 0.02, "{name}: {r}, {timing:?}");
+        // The addition goes through the pipe of doubles as well.
+        let same = timing.pipes == p.class[&F64Add].pipes;
+        let whole =
+            1.0 / timing.per_clock + if same { 1.0 / p.class[&F64Add].per_clock } else { 0.0 };
+        let near = if class == F32DivFull { 0.06 } else { 0.02 };
+        assert!((1.0 / whole / r - 1.0).abs() < near, "{name}: {r}, {timing:?}");
     }
     for ways in [1_u32, 2, 4, 8, 16, 32] {
         let l = latency(&format!("lds32_chase_stride{ways}"));

@@ -23,81 +23,32 @@ const BOUND: f64 = 0.10;
 /// Operations that are further off: name, what was measured, bound, and why.
 const LISTED: &[(&str, Measure, f64, &str)] = &[
     (
-        "clz_b32",
-        Measure::Latency,
-        0.27,
-        "`clz` in a chain is two instructions here, three on the device",
-    ),
-    (
-        "imad_then_lop3",
-        Measure::Throughput,
-        0.18,
-        "the chain's switches between pipes overlap on the device",
-    ),
-    (
         "ffma_then_lop3",
         Measure::Throughput,
-        0.23,
+        0.16,
         "the chain's switches between pipes overlap on the device",
     ),
-    (
-        "div_full_ftz_f32",
-        Measure::Latency,
-        0.12,
-        "one more instruction than the other approximate divisions",
-    ),
-    ("rsqrt_approx_f64", Measure::Latency, 0.11, "the expansion's last steps overlap"),
-    (
-        "fma_rn_f16",
-        Measure::Latency,
-        1.01,
-        "`f16` has the class of `f16x2`; half of a register runs in more pipes",
-    ),
-    (
-        "fma_rn_f16",
-        Measure::Throughput,
-        0.22,
-        "`f16` has the class of `f16x2`; half of a register runs in more pipes",
-    ),
-    (
-        "add_f16",
-        Measure::Latency,
-        1.01,
-        "`f16` has the class of `f16x2`; half of a register runs in more pipes",
-    ),
-    (
-        "add_f16",
-        Measure::Throughput,
-        0.54,
-        "`f16` has the class of `f16x2`; half of a register runs in more pipes",
-    ),
+    ("fma_rn_f16", Measure::Throughput, 0.52, "the assembler packs two chains into one"),
+    ("add_f16", Measure::Throughput, 0.73, "the assembler packs two chains into one"),
     ("bar_warp_sync", Measure::Latency, 1.30, "the assembler removes some of them"),
     (
-        "atom_shared_add_same",
-        Measure::Throughput,
-        0.36,
-        "the scan ahead of it is one instruction here",
-    ),
-    (
-        "atom_shared_add_ways32",
-        Measure::Latency,
-        0.68,
-        "on the device one address is added up before the atomic",
-    ),
-    (
-        "atom_shared_add_ways32",
-        Measure::Throughput,
-        0.66,
-        "on the device one address is added up before the atomic",
-    ),
-    (
         "red_shared_add_same",
-        Measure::Throughput,
-        0.22,
-        "on the device one address is added up before the atomic",
+        Measure::Latency,
+        0.26,
+        "the loop's comparison goes ahead here, on the device its predicate is in use",
     ),
-    ("red_global_add_same", Measure::Latency, 0.13, "one more instruction each on the device"),
-    ("red_global_add_diff", Measure::Latency, 0.13, "one more instruction each on the device"),
+    (
+        "red_global_add_same",
+        Measure::Latency,
+        0.13,
+        "the loop's comparison goes ahead here, on the device its predicate is in use",
+    ),
+    (
+        "red_global_add_diff",
+        Measure::Latency,
+        0.13,
+        "the loop's comparison goes ahead of slow reductions here",
+    ),
     ("stg_thr_w32", Measure::Throughput, 0.17, "stores of one SM that hit the same lines merge"),
     (
         "ldg_l2_thr_w64",
@@ -106,54 +57,32 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
         "loads of eight warps and more wait for one another",
     ),
     (
-        "diverge_lt0",
-        Measure::Throughput,
-        0.18,
-        "what keeps track of a branch runs beside other instructions",
-    ),
-    (
         "diverge_lt1",
         Measure::Throughput,
-        0.24,
-        "what keeps track of a branch runs beside other instructions",
+        0.19,
+        "multiply-adds of warps that parted share operands on the device",
     ),
     (
         "diverge_lt16",
         Measure::Throughput,
-        0.23,
-        "what keeps track of a branch runs beside other instructions",
+        0.18,
+        "multiply-adds of warps that parted share operands on the device",
     ),
     (
         "diverge_lt31",
         Measure::Throughput,
-        0.23,
-        "what keeps track of a branch runs beside other instructions",
-    ),
-    (
-        "diverge_lt32",
-        Measure::Latency,
-        0.22,
-        "what keeps track of a branch runs beside other instructions",
-    ),
-    (
-        "diverge_lt32",
-        Measure::Throughput,
         0.18,
-        "what keeps track of a branch runs beside other instructions",
+        "multiply-adds of warps that parted share operands on the device",
     ),
+    ("diverge_lt32", Measure::Latency, 0.22, "the assembler puts this side first and jumps"),
+    ("diverge_lt32", Measure::Throughput, 0.12, "the comparison is made once on the device"),
     (
         "ldc_distinct1",
         Measure::Latency,
         0.18,
         "the sum of the constant's address is an instruction here",
     ),
-    ("rcp_rn_f64", Measure::Throughput, 0.13, "its moves and branches count in full"),
-    (
-        "s2r_laneid_clock",
-        Measure::Latency,
-        0.74,
-        "reads of the clock keep their order on the device",
-    ),
+    ("s2r_laneid_clock", Measure::Latency, 0.12, "every second read goes to the warp's registers"),
 ];
 
 /// Benchmarks whose loads all name the same register.
@@ -335,6 +264,8 @@ fn every_micro_operation() {
         }
     }
     println!("{near} of {} within {:.0} %", cases.len(), BOUND * 100.0);
+    let least = if only.is_empty() { cases.len() * 95 / 100 } else { 0 };
+    assert!(near >= least, "{near} of {}", cases.len());
     assert!(wrong.is_empty(), "beyond their bounds:\n{}", wrong.join("\n"));
 }
 

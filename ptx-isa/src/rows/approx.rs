@@ -41,7 +41,7 @@ pub static ROWS: &[Row] = &[
         syntax: "div.full{.ftz}.f32 d, a, b",
         does: "Divides over the full range, within 2 units in the last place.",
         section: "9.7.3.8",
-        class: |_| Class::F32DivApprox,
+        class: |_| Class::F32DivFull,
         op: Operation::Div,
         exact: Exactness::Recorded("mufu.rcp"),
         factors: |_| Some(|x| quotient(x, 2)),

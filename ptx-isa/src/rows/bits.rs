@@ -29,7 +29,7 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 0),
         sm: 20,
         section: "9.7.1.15",
-        class: |_| Class::BitCount,
+        class: |_| Class::LeadingZeros,
         sem: Sem::Ops(|x| count(x, Op::ClzW, Op::ClzD)),
         ..ROW
     },

@@ -1,7 +1,7 @@
 //! Arithmetic of `.f16` and `.bf16` (PTX ISA 9.7.4).
 
 use super::float::rounding;
-use crate::class::Class;
+use crate::class;
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::mode::Mode;
@@ -16,28 +16,28 @@ const RN: (&str, &str) = ("rnd", ".rn");
 const ADD: Row = Row {
     does: "Adds numbers of 16 bits, or two pairs of them.",
     section: "9.7.4.1",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Add,
     ..ROW
 };
 const SUB: Row = Row {
     does: "Subtracts numbers of 16 bits, or two pairs of them.",
     section: "9.7.4.2",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Sub,
     ..ROW
 };
 const MUL: Row = Row {
     does: "Multiplies numbers of 16 bits, or two pairs of them.",
     section: "9.7.4.3",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Mul,
     ..ROW
 };
 const FMA: Row = Row {
     does: "Multiplies and adds numbers of 16 bits with a single rounding.",
     section: "9.7.4.4",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Fma,
     ..ROW
 };

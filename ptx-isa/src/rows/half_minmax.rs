@@ -1,7 +1,7 @@
 //! Sign, minimum and maximum of 16-bit floats (PTX ISA 9.7.4).
 
 use super::half::{BF16, F16, half_mode};
-use crate::class::Class;
+use crate::class;
 use crate::matched::Match;
 use crate::meaning::Cx;
 use crate::row::{Floor, Operation, ROW, Row, Sem, floor};
@@ -11,27 +11,27 @@ use crate::uop::Op;
 const NEG: Row = Row {
     does: "Negates a number of 16 bits, or two of them.",
     section: "9.7.4.5",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Neg,
     ..ROW
 };
 const ABS: Row = Row {
     does: "Gives the absolute value of a number of 16 bits, or of two.",
     section: "9.7.4.6",
-    class: |_| Class::F16,
+    class: class::half,
     op: Operation::Abs,
     ..ROW
 };
 const MIN: Row = Row {
     does: "Gives the lesser of two numbers of 16 bits, or of two pairs.",
     section: "9.7.4.7",
-    class: |_| Class::F16,
+    class: class::half,
     ..ROW
 };
 const MAX: Row = Row {
     does: "Gives the greater of two numbers of 16 bits, or of two pairs.",
     section: "9.7.4.8",
-    class: |_| Class::F16,
+    class: class::half,
     ..ROW
 };
 

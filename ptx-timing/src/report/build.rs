@@ -157,6 +157,7 @@ fn operations(class: Class) -> (u64, u64) {
         | Class::F32Lg2
         | Class::F32SinCos
         | Class::F32DivApprox
+        | Class::F32DivFull
         | Class::F32Div
         | Class::F32Rcp
         | Class::F32Sqrt => (1, 0),

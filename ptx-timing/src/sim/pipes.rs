@@ -1,8 +1,12 @@
-//! When the pipes of an SM take instructions.
+//! When the pipes of an SM and the operand ports of its schedulers take instructions.
 
 use super::plan::Pipes;
 use super::time::FRACTION;
 use super::warp::NEVER;
+
+/// Besides pipes: the instruction needs the scheduler's operand ports. What reads no registers, as branches and
+/// what keeps track of them, issues while another instruction is still fetching.
+pub(super) const PORTS: u64 = 1 << 63;
 
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub(super) struct PipeTimes {
     shared: u64,
     /// Clocks of work that may wait at a shared pipe.
     queue: u64,
+    /// When the operand ports of each scheduler are free, in clocks.
+    ports: Vec<u64>,
 }
 
 impl PipeTimes {
@@ -31,11 +37,20 @@ impl PipeTimes {
                 .filter(|&p| !pipes.per_scheduler[p])
                 .fold(0, |mask, p| mask | 1 << p),
             queue,
+            ports: vec![0; schedulers],
         }
     }
 
+    /// First clock at which what an instruction wants takes it: one of some pipes, and [`PORTS`]; 0 if it
+    /// wants nothing.
+    pub fn ready(&self, scheduler: usize, wants: u64) -> u64 {
+        let pipes = wants & !PORTS;
+        let ports = if wants == pipes { 0 } else { self.ports[scheduler] };
+        ports.max(self.one_of(scheduler, pipes))
+    }
+
     /// First clock at which one of some pipes takes an instruction; 0 if there is none.
-    pub fn ready(&self, scheduler: usize, pipes: u64) -> u64 {
+    fn one_of(&self, scheduler: usize, pipes: u64) -> u64 {
         let takes = &self.takes[scheduler * self.busy.len()..];
         // Mostly it is one.
         if pipes & pipes.wrapping_sub(1) == 0 {
@@ -48,6 +63,11 @@ impl PipeTimes {
             rest &= rest - 1;
         }
         least
+    }
+
+    /// Keeps the operand ports of a scheduler busy until a clock.
+    pub fn fetch(&mut self, scheduler: usize, until: u64) {
+        self.ports[scheduler] = until;
     }
 
     /// First clock at which a pipe takes an instruction.

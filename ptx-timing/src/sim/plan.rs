@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
+use super::pipes::PORTS;
 use super::time::fixed;
 use super::warp::state_bits;
 use crate::event::{AccessKind, Code, Instruction, Register};
@@ -18,7 +19,7 @@ pub(super) struct Plan {
     pub interval: u64,
     /// Clocks until its result can be used by an instruction on the same pipe.
     pub latency: u64,
-    /// Its pipes as a mask.
+    /// Its pipes as a mask, and `PORTS` where it fetches operands.
     pub pipe_mask: u64,
     /// What its results say about themselves, see `sm`.
     pub state: u64,
@@ -28,7 +29,7 @@ pub(super) struct Plan {
     pub slots: u64,
     /// A branch, which stays where it is.
     pub control: bool,
-    /// The warp's next instruction has to wait until this one is done: branches, fences.
+    /// The warp's next instruction has to wait until this one is done: branches, fences, clocks.
     pub holds: bool,
     /// Double precision, which blocks the other schedulers on 2.x.
     pub f64: bool,
@@ -108,15 +109,18 @@ fn pause(profile: &Profile, instruction: &Instruction) -> u64 {
 }
 
 /// Latency, and time in the memory pipe, of adding up the lanes of a warp before an atomic and handing
-/// out the result: five steps of a scan, one on, one back. Each is a shuffle and a guarded addition.
+/// out the result: five steps of a scan, one on, one back. Each is a shuffle and a guarded addition. Through
+/// the same pipe go the atomic of warps with absent lanes, which is switched off, and the number of the lane,
+/// a special register, at half the rate.
 fn scan(profile: &Profile) -> Option<(u64, u64)> {
     const STEPS: u32 = 7;
+    const BESIDES: u32 = 3;
     let [shuffle, add, vote] =
         [Class::Shuffle, Class::IntAdd, Class::Vote].map(|c| profile.timing_of(c));
     let (shuffle, add, vote) = (shuffle?, add?, vote?);
     let cross = profile.issue.cross_pipe_latency;
     let latency = STEPS * (shuffle.latency + add.latency + 2 * cross) + vote.latency + add.latency;
-    Some((latency.into(), fixed(f64::from(STEPS) * 32.0 / shuffle.per_clock)))
+    Some((latency.into(), fixed(f64::from(STEPS + BESIDES) * 32.0 / shuffle.per_clock)))
 }
 
 /// Resolves all instructions; also returns the pipes and the number of registers.
@@ -186,7 +190,8 @@ pub(super) fn plan(
                 * u64::from(timing.instructions + instruction.extra_slots),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
-            holds: matches!(class, Class::Branch | Class::FenceBlock | Class::FenceDevice),
+            holds: matches!(class, Class::Branch | Class::FenceBlock | Class::FenceDevice)
+                || instruction.clock,
             f64: issue.f64_blocks_other_schedulers
                 && matches!(
                     class,
@@ -217,9 +222,12 @@ pub(super) fn plan(
             }
         }
     }
-    for plan in &mut plans {
+    for (plan, instruction) in plans.iter_mut().zip(&code.instructions) {
         let words: u32 = plan.operands.iter().map(|o| u32::from(o.1)).sum();
         plan.operands_wait = issue.operand_words > 0 && words > issue.operand_words;
+        if words > 0 || instruction.class.is_memory() {
+            plan.pipe_mask |= PORTS;
+        }
     }
     Ok((plans, Pipes { names, per_scheduler }, registers))
 }

@@ -38,10 +38,8 @@ pub(super) struct Sm {
     next_issue: Vec<u64>,
     last: Vec<usize>,
     pub pipes: PipeTimes,
-    /// When the operand ports of each scheduler are free, in clocks.
-    ports_free: Vec<u64>,
-    /// The instruction that each scheduler issued last.
-    last_pc: Vec<u32>,
+    /// The two instructions that each scheduler issued last for the same warp, the latest first.
+    last_pcs: Vec<[u32; 2]>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
     age: u64,
@@ -86,8 +84,7 @@ impl Sm {
             next_issue: vec![0; schedulers],
             last: vec![0; schedulers],
             pipes: PipeTimes::new(pipes, schedulers, profile.issue.memory_queue_cycles.into()),
-            ports_free: vec![0; schedulers],
-            last_pc: vec![u32::MAX; schedulers],
+            last_pcs: vec![[u32::MAX; 2]; schedulers],
             blocks: Vec::new(),
             resident_blocks: 0,
             age: 0,
@@ -197,7 +194,7 @@ impl Sm {
                     next = next.min(ready.max(self.pipes.ready(scheduler, self.wants[slot])));
                 }
             }
-            let issue = self.next_issue[scheduler].max(self.ports_free[scheduler]);
+            let issue = self.next_issue[scheduler];
             self.wake[scheduler] = if next == NEVER { NEVER } else { next.max(issue) };
         }
         let next = self.wake.iter().fold(NEVER, |least, t| least.min(*t));
@@ -222,7 +219,7 @@ impl Sm {
         let first = now as usize % schedulers;
         for scheduler in (first..schedulers).chain(0..first) {
             // What another scheduler did in this clock may have made a warp ready.
-            if self.next_issue[scheduler].max(self.ports_free[scheduler]) > now
+            if self.next_issue[scheduler] > now
                 || self.wake[scheduler] > now && self.stale >> scheduler & 1 == 0
             {
                 continue;
@@ -340,13 +337,16 @@ impl Sm {
             busy *= u64::from(values.max(1));
             done += (f64::from(values.saturating_sub(1)) * plan.value_latency) as u64;
         }
-        if plan.operands_wait {
-            let repeated = self.last[scheduler] == slot;
-            let before = chip.plans.get(self.last_pc[scheduler] as usize).filter(|_| repeated);
-            self.ports_free[scheduler] =
-                now + operand_clocks(chip.profile.issue.operand_words, plan, before);
+        let last = &mut self.last_pcs[scheduler];
+        if self.last[scheduler] != slot {
+            *last = [u32::MAX; 2];
         }
-        self.last_pc[scheduler] = event.pc;
+        if plan.operands_wait {
+            let before = last.map(|pc| chip.plans.get(pc as usize));
+            let clocks = operand_clocks(chip.profile.issue.operand_words, plan, before);
+            self.pipes.fetch(scheduler, now + clocks);
+        }
+        *last = [event.pc, last[0]];
         if let Detail::Memory { .. } = event.detail
             && event.active != 0
             && let Some(block) = self.blocks[warp.block].as_mut()

@@ -122,15 +122,30 @@ impl Warp {
     }
 }
 
+/// Operands of an instruction that stay at hand.
+const KEPT: usize = 3;
+
 /// Clocks that an instruction's operands keep the ports busy: words over what the ports deliver. An
-/// operand that the warp's instruction just before fetched is still there.
-pub(super) fn operand_clocks(ports: u32, plan: &Plan, before: Option<&Plan>) -> u64 {
+/// operand that the warp's instruction just before fetched is still there, and those of the one before
+/// that for which there was room (`before`, the latest first).
+pub(super) fn operand_clocks(ports: u32, plan: &Plan, before: [Option<&Plan>; 2]) -> u64 {
     if ports == 0 || plan.operands.is_empty() {
         return 0;
     }
-    let kept = |r: &Register| before.is_some_and(|b| b.operands.iter().any(|o| o.0 == *r));
-    let words: u32 =
-        plan.operands.iter().filter(|(r, _)| !kept(r)).map(|(_, w)| u32::from(*w)).sum();
+    let [last, earlier] = before.map(|b| b.map_or(&[][..], |b| &b.operands[..]));
+    let mut room = KEPT.saturating_sub(last.len());
+    let mut words = 0;
+    for &(register, size) in &plan.operands {
+        let is = |o: &(Register, u8)| o.0 == register;
+        if last.iter().any(is) {
+            continue;
+        }
+        if room > 0 && earlier.iter().any(is) {
+            room -= 1;
+            continue;
+        }
+        words += u32::from(size);
+    }
     words.div_ceil(ports).into()
 }
 
