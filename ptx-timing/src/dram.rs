@@ -22,6 +22,8 @@ pub struct Dram {
     per_byte: f64,
     interleave_shift: u32,
     burst: u64,
+    /// What lines take longer than others, see [`Dram::apart`].
+    spread: Vec<i64>,
     /// Waiting beyond the channels' queues, see [`Dram::waiting`].
     queue_clocks: f64,
     bytes_per_window: f64,
@@ -47,6 +49,11 @@ impl Dram {
             per_byte: FRACTION as f64 / per_channel,
             interleave_shift: d.interleave_bytes.max(1).ilog2(),
             burst: u64::from(d.burst_bytes.max(1)),
+            spread: d
+                .spread
+                .iter()
+                .map(|clocks| (f64::from(*clocks) * profile.memory_clock_ratio()) as i64)
+                .collect(),
             queue_clocks: f64::from(d.queue_cycles) * profile.memory_clock_ratio(),
             bytes_per_window: profile.dram_bytes_per_cycle() * d.efficiency * WINDOW as f64,
             open: vec![[u64::MAX; BANKS]; d.channels.max(1) as usize],
@@ -74,6 +81,16 @@ impl Dram {
         let moved = self.rounded(address, bytes);
         self.bytes_written += moved;
         self.transfer(now, address, moved)
+    }
+
+    /// Clocks that a read of a line takes more than the mean: some are near, some far, and some meet a refresh.
+    /// A warp that waits for many lines waits for the slowest.
+    pub fn apart(&self, line: u64) -> i64 {
+        let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        match self.spread.len() as u64 {
+            0 => 0,
+            count => self.spread[(hash % count) as usize],
+        }
     }
 
     /// Bytes of the smallest transfer.
@@ -194,6 +211,20 @@ mod tests {
         dram.read(0, 4, 4);
         dram.write(0, 60, 8);
         assert_eq!(dram.bytes(), (32, 64));
+    }
+
+    /// Some lines take longer than others, each always the same, and the mean stays.
+    #[test]
+    fn lines_have_times_of_their_own() {
+        let p = Catalog::embedded().unwrap().get("H200").unwrap();
+        let dram = Dram::new(&p);
+        let all: Vec<i64> = (0..65_536).map(|line| dram.apart(line)).collect();
+        let mean = all.iter().sum::<i64>() as f64 / all.len() as f64;
+        assert!(mean.abs() < 5.0, "{mean}");
+        let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
+        assert_eq!((*least, *most), (-144, 302));
+        assert_eq!(dram.apart(77), all[77]);
+        assert!((0..1000).all(|line| Dram::new(&g80()).apart(line) == 0));
     }
 
     #[test]

@@ -127,6 +127,12 @@ impl Recorded {
         Self::open(folder, "third", false).on(H100)
     }
 
+    /// Those that were timed once, as a whole: no single one was looked at.
+    fn fifth() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
+        Self::open(folder, "fourth", false).on(H100)
+    }
+
     /// The same launches on another device.
     fn on(self, device: (&'static str, &'static str)) -> Self {
         Self { device, ..self }
@@ -240,6 +246,7 @@ fn tuned(mut p: Profile) -> Profile {
             "partial" => p.l2.as_mut().unwrap().partial_write_cost = n,
             "atomic" => p.atomics.global_same_address_cycles = n,
             "cold" => p.launch.cold_cycles = n as u32,
+            "dramqueue" => p.dram.queue_cycles = n as u32,
             "div" => p.issue.divergence_cycles = n as u32,
             "l2rate" => p.l2.as_mut().unwrap().bytes_per_clock = n,
             other => panic!("{other}"),
@@ -354,11 +361,11 @@ fn every_recorded_kernel() {
     let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
     let (first, second, third) = (Recorded::first(), Recorded::second(), Recorded::third());
-    let fourth = Recorded::fourth();
+    let (fourth, fifth) = (Recorded::fourth(), Recorded::fifth());
     let other = Recorded::second().on(H100);
     /// Whether a kernel is of a group.
     type Belongs<'a> = &'a dyn Fn(&str) -> bool;
-    let groups: [(&str, &Recorded, Belongs<'_>); 8] = [
+    let groups: [(&str, &Recorded, Belongs<'_>); 9] = [
         ("first recordings", &first, &|_| true),
         ("tuned on", &second, &|id| !held_back(id)),
         ("held back", &second, &|id| held && held_back(id)),
@@ -367,6 +374,7 @@ fn every_recorded_kernel() {
         ("fresh, H100", &third, &|_| held),
         ("third set, open, H100", &fourth, &|id| held && !held_back_of_third(&fourth, id)),
         ("third set, apart, H100", &fourth, &|id| held && held_back_of_third(&fourth, id)),
+        ("fourth set, apart, H100", &fifth, &|_| held),
     ];
     let group_of = std::env::var("GROUP").unwrap_or_default();
     for (registers, title) in

@@ -286,3 +286,51 @@ fn a_sample_of_a_triangle_states_its_error() {
     assert!(error <= stated && error < 0.25 && stated < 0.6, "{error} but stated {stated}");
     assert!(near(part.total.issues as f64, all.total.issues as f64, 0.05));
 }
+
+/// A warp that waits for many lines waits for the slowest: the more lines, the longer. Where all lines take
+/// the same time, the number of lines costs next to nothing.
+#[test]
+fn many_lines_take_as_long_as_the_slowest() {
+    let clocks = |p: &Profile, lines: u64| {
+        // One after the other, each far from the others.
+        let outcome = run_kernel(p, &needs(32, 32), 1, Config::default(), |_, _, e| {
+            for (i, label) in LABELS.iter().take(64).enumerate() {
+                e.load(label, 1, 1, |l| IN + (i as u64 * 32 + l % lines) * 4096);
+            }
+        });
+        outcome.cycles as f64 / 64.0
+    };
+    let spread = h200();
+    let mut even = h200();
+    even.dram.spread.clear();
+    let more = |p: &Profile| clocks(p, 32) - clocks(p, 1);
+    // An H100: 350 clocks more for 32 lines of device memory than for one, besides what L2 takes for them.
+    assert!(
+        (200.0..450.0).contains(&(more(&spread) - more(&even))),
+        "{} {}",
+        more(&spread),
+        more(&even)
+    );
+    assert!(near(clocks(&spread, 1), clocks(&even, 1), 0.05));
+}
+
+/// Stores of more than L2 keeps dirty take what device memory takes: twice the lines, twice the time.
+#[test]
+fn stores_wait_for_device_memory_where_l2_is_full() {
+    let fill = |p: &Profile, blocks: u64| {
+        run_kernel(p, &needs(256, 32), blocks, Config::default(), |b, w, e| {
+            e.op("index", Class::IntMul, &[0], &[]);
+            e.store("store", 0, 0, |l| OUT + (b * 256 + w * 32 + l) * 128);
+        })
+    };
+    let (p, blocks) = (h200(), 8192);
+    let outcome = fill(&p, blocks);
+    let written = (outcome.dram_read + outcome.dram_written) as f64;
+    assert!(written > 100e6, "{written}");
+    let least = written / (p.dram_bytes_per_cycle() * p.dram.efficiency);
+    assert!(outcome.cycles as f64 > 0.95 * least, "{} {least}", outcome.cycles);
+    assert!(near(fill(&p, 2 * blocks).cycles as f64, 2.0 * outcome.cycles as f64, 0.15));
+    // What L2 keeps never waits.
+    let few = fill(&p, 512);
+    assert_eq!(few.dram_written, 0);
+}

@@ -198,6 +198,10 @@ pub struct Dram {
     pub efficiency: f64,
     /// Latency of an unloaded read, from issue of the load to its result.
     pub latency: u32,
+    /// Clocks that a read of a line takes more than `latency`, each equally often; which, a hash of its address
+    /// says. Empty = all take the same time.
+    #[serde(default)]
+    pub spread: Vec<i32>,
     /// Mean service time in the formula for the waiting of a read, s * u / (1 - u) at use u; 0 = reads
     /// wait for their channel only.
     #[serde(default)]

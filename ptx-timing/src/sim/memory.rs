@@ -11,6 +11,12 @@ use crate::dram::Dram;
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
 use crate::profile::Profile;
 
+/// Clocks of writes to device memory that may be under way before L2 takes no more stores.
+const UNDER_WAY: u64 = 1024;
+
+/// Bytes whose reads from device memory take one time.
+const LINE: u64 = 128;
+
 /// A server that moves bytes at a fixed rate, first come, first served.
 #[derive(Debug, Clone)]
 struct Port {
@@ -31,6 +37,11 @@ impl Port {
         self.free_at = start + time;
         self.busy += time;
         start / FRACTION - now
+    }
+
+    /// Takes nothing before a clock.
+    fn hold(&mut self, until: u64) {
+        self.free_at = self.free_at.max(until * FRACTION);
     }
 }
 
@@ -319,11 +330,15 @@ impl<'a> Memory<'a> {
         let (whole, partial) = part.whole_and_partial();
         let cost = f64::from(whole) * l2.write_cost + f64::from(partial) * l2.partial_write_cost;
         let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
-        self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads).wait(sent, bytes);
+        let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
+        let at = sent + port.wait(sent, bytes);
         let evicted = cache.write_line(address, part.sectors, &part.written);
         let cleaned = cache.clean();
-        self.write_back(sent, evicted);
-        self.write_back(sent, cleaned);
+        let end = self.write_back(at, evicted).max(self.write_back(at, cleaned));
+        // As much as L2 holds is dirty: it takes more as device memory takes what has to go.
+        if let Some(port) = &mut self.l2_writes {
+            port.hold(end.saturating_sub(UNDER_WAY));
+        }
     }
 
     fn atomic(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {
@@ -415,22 +430,23 @@ impl<'a> Memory<'a> {
             let address = line + u64::from(first) * SECTOR;
             end = end.max(self.dram.read(now, address, burst as u32));
         }
-        let done = end + self.profile.dram_latency();
+        let apart = self.dram.apart(line / LINE);
+        let done = (end + self.profile.dram_latency()).saturating_add_signed(apart);
         if let Some(l2) = &mut self.l2 {
             l2.fill(place, along, done);
         }
         done
     }
 
-    /// Writes what L2 evicts to device memory. Where the device does so,
+    /// Writes what L2 evicts to device memory; returns when that is done. Where the device does so,
     /// a sector of which only some bytes were written is read first.
-    fn write_back(&mut self, now: u64, evicted: Option<Evicted>) {
-        let Some(e) = evicted else { return };
+    fn write_back(&mut self, now: u64, evicted: Option<Evicted>) -> u64 {
+        let Some(e) = evicted else { return 0 };
         let sector = SECTOR as u32;
         if self.profile.dram.read_before_partial_write && e.partial > 0 {
             self.dram.read(now, e.address, e.partial * sector);
         }
-        self.dram.write(now, e.address, e.sectors * sector);
+        self.dram.write(now, e.address, e.sectors * sector)
     }
 }
 
