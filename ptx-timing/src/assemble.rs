@@ -60,7 +60,7 @@ pub(crate) fn assemble(
         merge_shared(function, &aligned, facts);
     }
     if rules.merge_uniform_atomics {
-        merge_uniform_atomics(function, facts);
+        uniform::merge_atomics(function, facts);
     }
     if rules.predicated_instructions > 0 {
         predicate(rules.predicated_instructions as usize, function, facts);
@@ -399,46 +399,6 @@ fn group(
         }
     }
     None
-}
-
-/// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
-fn merge_uniform_atomics(function: &Function, facts: &mut [Facts<'_>]) {
-    let known = uniform::same_in_lanes(facts);
-    let block = blocks_of(function);
-    // Those without a result: the value that was summed last in the block.
-    let mut summed: Option<(usize, Register)> = None;
-    for i in 0..facts.len() {
-        let f = &facts[i];
-        let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
-        let integer = matches!(f.opcode.types().last(), Some(Ty::S32 | Ty::U32))
-            && [".add", ".min", ".max"].iter().any(|o| f.opcode.has(o));
-        let base = f.place.and_then(|p| p.base);
-        let same = base.is_none_or(|b| known.get(&b).copied().unwrap_or(true));
-        if atomic && integer && same && f.place.is_some() {
-            // With a result: a scan over the warp. Without one: sum the lanes, find the first; who that is
-            // holds for the block, and the sum as long as the value does.
-            let value = f.arguments.last().and_then(|a| a.0);
-            let more = if !f.instruction.writes.is_empty() {
-                18
-            } else {
-                let here = summed.filter(|(at, _)| block[*at] == block[i]);
-                let again = here.is_some_and(|(at, old)| {
-                    value == Some(old) && unchanged(function, facts, old, at, i)
-                });
-                summed = value.map(|value| (i, value)).or(summed);
-                if again {
-                    0
-                } else if here.is_some() {
-                    2
-                } else {
-                    4
-                }
-            };
-            let instruction = &mut facts[i].instruction;
-            instruction.one_lane = true;
-            instruction.extra_slots += more;
-        }
-    }
 }
 
 /// Short blocks that a conditional branch leads to or around are executed under its predicate

@@ -5,10 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::{Class, Operation};
+use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::assemble::blocks_of;
+use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::Facts;
 
@@ -142,4 +143,44 @@ fn parted(
         }
     }
     out
+}
+
+/// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
+pub(crate) fn merge_atomics(function: &Function, facts: &mut [Facts<'_>]) {
+    let known = same_in_lanes(facts);
+    let block = blocks_of(function);
+    // Those without a result: the value that was summed last in the block.
+    let mut summed: Option<(usize, Register)> = None;
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
+        let integer = matches!(f.opcode.types().last(), Some(Ty::S32 | Ty::U32))
+            && [".add", ".min", ".max"].iter().any(|o| f.opcode.has(o));
+        let base = f.place.and_then(|p| p.base);
+        let same = base.is_none_or(|b| known.get(&b).copied().unwrap_or(true));
+        if atomic && integer && same && f.place.is_some() {
+            // With a result: a scan over the warp. Without one: sum the lanes, find the first; who that is
+            // holds for the block, and the sum as long as the value does.
+            let value = f.arguments.last().and_then(|a| a.0);
+            let more = if !f.instruction.writes.is_empty() {
+                18
+            } else {
+                let here = summed.filter(|(at, _)| block[*at] == block[i]);
+                let again = here.is_some_and(|(at, old)| {
+                    value == Some(old) && unchanged(function, facts, old, at, i)
+                });
+                summed = value.map(|value| (i, value)).or(summed);
+                if again {
+                    0
+                } else if here.is_some() {
+                    2
+                } else {
+                    4
+                }
+            };
+            let instruction = &mut facts[i].instruction;
+            instruction.one_lane = true;
+            instruction.extra_slots += more;
+        }
+    }
 }

@@ -341,15 +341,16 @@ fn small_recorded_kernels() {
 
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
-const BOUNDS: [(&str, f64, f64); 8] = [
-    ("first recordings", 0.11, 1.45),
+const BOUNDS: [(&str, f64, f64); 9] = [
+    ("first recordings", 0.095, 1.45),
     ("tuned on", 0.11, 1.45),
-    ("held back", 0.145, 1.85),
+    ("held back", 0.145, 1.90),
     ("tuned on, H100", 0.11, 1.50),
-    ("held back, H100", 0.155, 1.85),
+    ("held back, H100", 0.16, 1.90),
     ("fresh, H100", 0.10, 1.45),
     ("third set, open, H100", 0.14, 1.85),
-    ("third set, apart, H100", 0.10, 1.45),
+    ("third set, apart, H100", 0.11, 1.45),
+    ("fourth set, apart, H100", 0.095, 1.85),
 ];
 
 /// The whole table: `cargo test --release -p ptx-timing --test h200_replay -- --ignored --nocapture

@@ -331,10 +331,10 @@ impl<'a> Memory<'a> {
         let cost = f64::from(whole) * l2.write_cost + f64::from(partial) * l2.partial_write_cost;
         let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
         let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
-        let at = sent + port.wait(sent, bytes);
+        port.wait(sent, bytes);
         let evicted = cache.write_line(address, part.sectors, &part.written);
         let cleaned = cache.clean();
-        let end = self.write_back(at, evicted).max(self.write_back(at, cleaned));
+        let end = self.write_back(sent, evicted).max(self.write_back(sent, cleaned));
         // As much as L2 holds is dirty: it takes more as device memory takes what has to go.
         if let Some(port) = &mut self.l2_writes {
             port.hold(end.saturating_sub(UNDER_WAY));
