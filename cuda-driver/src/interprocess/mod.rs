@@ -1,7 +1,7 @@
 //! What processes share by name: device memory ([`memory`]) and events ([`events`]) of another process.
 //!
 //! A name (`CUipcMemHandle`, `CUipcEventHandle`) is 64 bytes that programs pass on however they like. Ours say which
-//! process has which memory file open; whoever may look at that process ([`Name::open`]) finds the same pages there.
+//! process has which memory file open; whoever may look at that process finds the same pages there.
 
 pub mod events;
 pub mod memory;
