@@ -6,7 +6,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-build=${1:-$root/target/release}
+build=$(cd "${1:-$root/target/release}" && pwd) || exit 2
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi \
     jax rust burn hashcat
