@@ -305,8 +305,9 @@ impl Exec {
         Ok(())
     }
 
-    /// What a launch does, in order, that is queued next. It fails where memory is still there that it would allocate.
-    pub fn launch(&self) -> Result<Vec<Work>> {
+    /// What a launch does, in order, that is queued next or becomes part of a capture. It fails where memory is still
+    /// there that it would allocate; captures take no such launch, as it would be a child graph.
+    pub fn launch(&self, captured: bool) -> Result<Vec<Work>> {
         let works = self.works();
         let memory = |freed: bool| {
             let one = move |work: &Work| match work {
@@ -319,6 +320,9 @@ impl Exec {
         let (allocated, freed) = (memory(false), memory(true));
         if allocated.is_empty() {
             return Ok(works);
+        }
+        if captured {
+            return Err(Error::NotSupported);
         }
         let left = graph_memory::launch(&allocated, &freed, self.flags & AUTO_FREE != 0)?;
         Ok(left.into_iter().map(Work::Deallocate).chain(works).collect())

@@ -1,5 +1,5 @@
-//! Memory that graphs allocate and free: its address is known when the node is made, and it is there from where a launch
-//! reaches the node until something frees it.
+//! Memory that graphs allocate and free: its address is known when the node is made, and it is there from where a
+//! launch reaches the node until something frees it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,10 +148,9 @@ pub fn extent(context: &Context, address: u64, recorded: bool) -> Option<(u64, u
         return Some((found.start, found.size));
     }
     let state = state();
-    let owed = state.owed.range(..=address).next_back().map(|(at, m)| (*at, m.bytes));
-    let made = state.all.range(..=address).next_back().map(|(at, bytes)| (*at, *bytes));
-    let found = owed.or(if recorded { made } else { None });
-    found.filter(|(at, bytes)| address - at < *bytes)
+    let (at, bytes) = state.all.range(..=address).next_back()?;
+    let there = recorded || state.owed.contains_key(at);
+    (there && address - at < *bytes).then_some((*at, *bytes))
 }
 
 /// A context ends: what its graphs have left goes with it.

@@ -170,10 +170,9 @@ impl Stream {
     pub fn record_outside(&self, event: &Event, context: &Arc<Context>) -> Result {
         let time = Arc::new(OnceLock::new());
         let shown = event.show();
-        let mut ticket = self.submit(context, Work::Stamp(Arc::clone(&time)), Vec::new())?;
-        if let Some(record) = &shown {
-            ticket = self.submit(context, Work::Reach(record.clone()), Vec::new())?;
-        }
+        // An event of several processes has no time.
+        let work = shown.clone().map_or_else(|| Work::Stamp(Arc::clone(&time)), Work::Reach);
+        let ticket = self.submit(context, work, Vec::new())?;
         event.set(ticket, time, shown);
         Ok(())
     }

@@ -149,25 +149,13 @@ impl Array {
             (true, false) => 2,
             (true, true) => 3,
         };
+        let depth = if layered { 1 } else { clamp(self.size[2]) };
+        let size = [clamp(self.size[0]), clamp(self.size[1]), depth];
+        let texels = Texels::Array(Arc::clone(&self.texels));
+        let layers = if layered { clamp(self.size[2]) } else { 0 };
         Texture {
-            size: [
-                clamp(self.size[0]),
-                clamp(self.size[1]),
-                if layered { 1 } else { clamp(self.size[2]) },
-            ],
-            dimensions,
-            layers: if layered { clamp(self.size[2]) } else { 0 },
-            channel: self.channel,
-            channels: self.channels as u8,
-            address: [Address::Clamp; 3],
-            linear: false,
-            normalized: false,
-            read_normalized: false,
-            srgb: false,
-            seamless: false,
-            border: [0; 4],
-            texels: Texels::Array(Arc::clone(&self.texels)),
-            mipmap: None,
+            layers,
+            ..Texture::over(size, dimensions, self.channel, self.channels as u8, texels)
         }
     }
 }
@@ -244,22 +232,10 @@ pub fn texture(context: &Context, source: &Source, sampling: &Sampling) -> Resul
             if !matches!(channels, 1 | 2 | 4) || bytes > block.size - (address - block.start) {
                 return Err(Error::InvalidValue);
             }
-            Texture {
-                size: [(*width).min(u64::from(u32::MAX)) as u32, rows as u32, 1],
-                dimensions: if *height > 0 { 2 } else { 1 },
-                layers: 0,
-                channel,
-                channels: *channels as u8,
-                address: [Address::Clamp; 3],
-                linear: false,
-                normalized: false,
-                read_normalized: false,
-                srgb: false,
-                seamless: false,
-                border: [0; 4],
-                texels: Texels::Memory { address: *address, pitch: *pitch },
-                mipmap: None,
-            }
+            let size = [(*width).min(u64::from(u32::MAX)) as u32, rows as u32, 1];
+            let dimensions = if *height > 0 { 2 } else { 1 };
+            let texels = Texels::Memory { address: *address, pitch: *pitch };
+            Texture::over(size, dimensions, channel, *channels as u8, texels)
         }
     };
     for (to, from) in texture.address.iter_mut().zip(sampling.address) {

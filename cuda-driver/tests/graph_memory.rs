@@ -1,5 +1,5 @@
-//! Memory nodes of graphs. The codes are an H200's (driver 580.159.04), recorded call by call; what is said to be own is
-//! this driver's.
+//! Memory nodes of graphs. The codes are an H200's (driver 580.159.04), recorded call by call; what is said to be own
+//! is this driver's.
 
 mod common;
 
@@ -102,6 +102,7 @@ fn memory_is_there_from_a_launch_until_it_is_freed() {
     until_it_is_freed(stream);
     a_graph_that_frees(stream);
     freed_by_the_next_launch(stream);
+    beside_other_memory(stream);
     captured(stream);
     assert_eq!(attribute(0), 0);
     assert_eq!(attribute(1), 1 << 20, "the most at once");
@@ -248,6 +249,43 @@ fn freed_by_the_next_launch(stream: u64) {
     ok("cuGraphExecDestroy", &[exec]);
     assert_eq!(word(memory), Ok(9));
     ok("cuMemFree_v2", &[memory]);
+}
+
+/// A node is made for memory that is not there yet, while other memory of a graph is there, below and above it.
+fn beside_other_memory(stream: u64) {
+    let graphs: Vec<(u64, u64, u64)> = (0..3)
+        .map(|_| {
+            let graph = graph();
+            let (node, memory) = allocate(graph, 4096);
+            (memory, graph, node)
+        })
+        .collect();
+    let middle =
+        graphs.iter().map(|(memory, ..)| *memory).collect::<std::collections::BTreeSet<_>>();
+    let middle = *middle.iter().nth(1).unwrap();
+    let others = graphs.iter().filter(|(memory, ..)| *memory != middle);
+    for (_, graph, _) in others.clone() {
+        let (_, exec) = instantiate(*graph, 0);
+        ok("cuGraphLaunch", &[exec, stream]);
+        ok("cuGraphExecDestroy", &[exec]);
+    }
+    let (memory, graph, node) = graphs.iter().find(|(memory, ..)| *memory == middle).unwrap();
+    fill(*graph, *node, *memory, 12);
+    let (_, exec) = instantiate(*graph, 0);
+    // Own: a graph that allocates is not launched into a capture, as it is no child of another one.
+    let mut captured = 0u64;
+    ok("cuStreamBeginCapture_v2", &[stream, 0]);
+    assert_eq!(call("cuGraphLaunch", &[exec, stream]), 801);
+    ok("cuStreamEndCapture", &[stream, at(&mut captured)]);
+    ok("cuGraphDestroy", &[captured]);
+    ok("cuGraphLaunch", &[exec, stream]);
+    ok("cuStreamSynchronize", &[stream]);
+    assert_eq!(word(middle), Ok(12));
+    ok("cuGraphExecDestroy", &[exec]);
+    for (memory, graph, _) in &graphs {
+        ok("cuMemFree_v2", &[*memory]);
+        ok("cuGraphDestroy", &[*graph]);
+    }
 }
 
 fn captured(stream: u64) {

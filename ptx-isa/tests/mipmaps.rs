@@ -193,9 +193,10 @@ fn fetches_are_those_of_an_h200() {
             }
         }
     }
+    println!("{near} of {by_gradients} fetches by gradients are next to an H200's");
     // What the file holds: none of it may go missing unseen.
     assert_eq!((fetches, by_gradients), (FETCHES, BY_GRADIENTS));
-    assert!(near * 100 <= by_gradients * 6, "{near} of {by_gradients} are next to an H200's");
+    assert!(near * 100 <= by_gradients * 6, "{near}");
 }
 
 /// Fetches of the file, those by a level or none, and those by gradients.

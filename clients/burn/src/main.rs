@@ -63,7 +63,8 @@ fn indices<B: Backend>(d: &B::Device) -> Vec<f32> {
     let mut out = flat(a.clone().select(0, i));
     out.extend(flat(a.clone().slice([2..9, 1..5])));
     out.extend(flat(a.clone().swap_dims(0, 1).reshape([12, 15])));
-    out.extend(flat(Tensor::cat(vec![a.clone(), a.mask_fill(numbers::<2, B>([20, 9], 15, d).lower_elem(0.0), 9.0)], 1)));
+    let low = numbers::<2, B>([20, 9], 15, d).lower_elem(0.0);
+    out.extend(flat(Tensor::cat(vec![a.clone(), a.mask_fill(low, 9.0)], 1)));
     out
 }
 fn sorted<B: Backend>(d: &B::Device) -> Vec<f32> {
@@ -83,8 +84,8 @@ fn training<B: AutodiffBackend>(d: &B::Device) -> Vec<f32> {
         second: burn::nn::Linear<B>,
     }
     let linear = |inputs, outputs| {
-        let config = LinearConfig::new(inputs, outputs).with_initializer(burn::nn::Initializer::Constant { value: 0.05 });
-        config.init::<B>(d)
+        let same = burn::nn::Initializer::Constant { value: 0.05 };
+        LinearConfig::new(inputs, outputs).with_initializer(same).init::<B>(d)
     };
     let mut network = Network { first: linear(12, 32), second: linear(32, 3) };
     let mut adam = AdamConfig::new().init();

@@ -35,6 +35,10 @@ plain_struct! {
 enum Made {
     Work(Work),
     Child(Arc<Graph>),
+    /// The parameters of memory that it allocates.
+    Allocation(Raw),
+    /// The address of memory that it frees.
+    Deallocation(u64),
 }
 
 fn made(params: Raw) -> Result<Made> {
@@ -55,6 +59,8 @@ fn made(params: Raw) -> Result<Made> {
         5 => Work::Nothing,
         6 => Work::Await(graph_event(one()?)?),
         7 => Work::Record(graph_event(one()?)?),
+        10 => return Ok(Made::Allocation(Raw::new(body))),
+        11 => return Ok(Made::Deallocation(In::<u64>::from(Raw::new(body)).get()?)),
         // Semaphores of other APIs, batches of memory operations, conditions.
         8 | 9 | 12 | 13 => return Err(Error::NotSupported),
         _ => return Err(Error::InvalidValue),
@@ -72,7 +78,8 @@ fn allocation(
     let mut p = In::<AllocationNode>::from(params).get()?;
     let (graph, context) = (graph(handle)?, context::current()?);
     out.required()?;
-    let made = GraphMemory::reserve(&context, pools::judge(&p.pool, p.bytes)?)?;
+    pools::judge(&p.pool)?;
+    let made = GraphMemory::reserve(&context, p.bytes as u64)?;
     p.address = made.address();
     out.set(graph.add(Work::Allocate(made), &after.list(count)?)?)?;
     Ok(to.set(p)?)
@@ -84,29 +91,24 @@ fn deallocation(out: Out<usize>, handle: usize, after: In<usize>, count: usize, 
 }
 
 fn add_any(out: Out<usize>, handle: usize, after: In<usize>, count: usize, params: Raw) -> Result {
-    let body = || Raw::new(params.address() + size_of::<Head>());
-    match In::<Head>::from(params).get()?.kind {
-        10 => return allocation(out, handle, after, count, body()),
-        11 => {
-            let at = In::<u64>::from(body()).get()?;
-            return deallocation(out, handle, after, count, at);
-        }
-        _ => {}
-    }
     match made(params)? {
         Made::Work(work) => add(out, handle, after, count, work),
         Made::Child(child) => {
             out.required()?;
             Ok(out.set(graph(handle)?.add_child(&child, &after.list(count)?)?)?)
         }
+        Made::Allocation(params) => allocation(out, handle, after, count, params),
+        Made::Deallocation(at) => deallocation(out, handle, after, count, at),
     }
 }
 
-/// New work for a node; a child graph is not exchanged.
+/// New work for a node; child graphs and memory are not exchanged.
 fn work(params: Raw) -> Result<Work> {
     match made(params)? {
         Made::Work(work) => Ok(work),
         Made::Child(_) => Err(Error::NotSupported),
+        // Such nodes stay as they are.
+        Made::Allocation(_) | Made::Deallocation(_) => Err(Error::InvalidValue),
     }
 }
 

@@ -417,7 +417,7 @@ functions! {
     cuGraphLaunch [10000 => cuGraphLaunch; 10000 => cuGraphLaunch_ptsz] (executable: usize, stream: usize) {
         let found = exec(executable)?;
         let stream = stream::get(stream)?;
-        let works = found.launch()?;
+        let works = found.launch(stream.capture().is_some())?;
         stream.enqueue(Work::Graph(Arc::new(works))).map(|_| ())
     }
 

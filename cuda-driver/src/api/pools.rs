@@ -45,16 +45,13 @@ impl Props {
 const PINNED: u32 = 1;
 const DEVICE: u32 = 1;
 
-/// The bytes of an allocation in a graph, if there may be one with these properties.
-pub(super) fn judge(props: &Props, bytes: usize) -> Result<u64> {
+/// Fails where no graph allocates memory with these properties.
+pub(super) fn judge(props: &Props) -> Result {
     let device = (props.location_type, props.location_id) == (DEVICE, 0);
     if props.alloc_type != PINNED || !device {
         return Err(Error::InvalidValue);
     }
-    if props.handle_types != 0 {
-        return Err(Error::NotSupported);
-    }
-    Ok(bytes as u64)
+    if props.handle_types == 0 { Ok(()) } else { Err(Error::NotSupported) }
 }
 
 /// The pool of the current context, or of the primary one.
@@ -133,7 +130,8 @@ functions! {
         Ok(())
     }
 
-    cuDeviceGetGraphMemAttribute [11040 => cuDeviceGetGraphMemAttribute] (device: i32, attribute: u32, value: Out<u64>) {
+    cuDeviceGetGraphMemAttribute [11040 => cuDeviceGetGraphMemAttribute]
+    (device: i32, attribute: u32, value: Out<u64>) {
         driver::device(device)?;
         // Used and reserved are the same: memory is reserved where it is used.
         match attribute {
@@ -143,7 +141,8 @@ functions! {
         }
     }
 
-    cuDeviceSetGraphMemAttribute [11040 => cuDeviceSetGraphMemAttribute] (device: i32, attribute: u32, value: In<u64>) {
+    cuDeviceSetGraphMemAttribute [11040 => cuDeviceSetGraphMemAttribute]
+    (device: i32, attribute: u32, value: In<u64>) {
         driver::device(device)?;
         if !matches!(attribute, 1 | 3) || value.get()? != 0 {
             return Err(Error::InvalidValue);

@@ -31,7 +31,8 @@ pub fn name(pointer: u64) -> Result<Name> {
     let (host, bytes) = (span.host.expose_provenance(), found.size as usize);
     let still = pages::hold();
     let mut all = context.allocations();
-    let allocation = all.get_mut(&start).ok_or(Error::InvalidValue)?;
+    // It may have been freed meanwhile, and another one made there.
+    let allocation = all.get_mut(&start).filter(|a| a.id == found.id).ok_or(Error::InvalidValue)?;
     if let Some(exported) = &allocation.exported {
         return named(exported);
     }

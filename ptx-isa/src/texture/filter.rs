@@ -229,8 +229,8 @@ impl Texture {
         }
     }
 
-    /// The weighted sum of the stored bits `taps` of channel `c`, as the fetch returns it: a float, of 32-bit integers one
-    /// of those.
+    /// The weighted sum of the stored bits `taps` of channel `c`, as the fetch returns it: a float, of 32-bit integers
+    /// one of those.
     fn blend(&self, taps: &[(i64, u32)], c: usize) -> u32 {
         if self.holds_srgb(c) {
             let value = |v| half::f16::from_bits(linear_half(v)).to_f32();

@@ -1,9 +1,10 @@
 //! Textures of several levels, and the level of detail that an instruction asks for.
 //!
-//! Measured on an H200: levels of detail are numbers with 8 fractional bits, cut off towards zero; `tests/data/mipmaps_h200.bin`
-//! has the fetches. Levels that an instruction names are the device's bit for bit. Of gradients in one and
-//! two dimensions 95 of 100 are, the others are one or two of the 256 parts of a level off: how the device cuts off sums
-//! of two gradients is not known. Gradients in three dimensions and on cubes, and anisotropic filters, are refused.
+//! Measured on an H200, whose fetches `tests/data/mipmaps_h200.bin` has: levels of detail are numbers with 8 fractional
+//! bits, cut off towards zero. Levels that an instruction names are the device's bit for bit. Of gradients in one and
+//! two dimensions most are, the others are one or two of the 256 parts of a level off: how the device cuts off sums of
+//! two gradients is not known (`tests/mipmaps.rs` counts them). Gradients in three dimensions and on cubes, and
+//! anisotropic filters, are refused.
 
 use super::filter::Taps;
 use super::{FRACTION, TexelSource, Texture};
@@ -129,7 +130,7 @@ impl Texture {
         }
     }
 
-    /// As [`Texture::sample`], from the level or levels that `detail` asks for. `place` gives the coordinates in a level.
+    /// As [`Texture::sample`], from the level or levels that `asked` says. `place` gives the coordinates in a level.
     ///
     /// # Errors
     /// What `read` returns.

@@ -187,9 +187,21 @@ impl Texture {
         let bytes =
             all.iter().fold(usize::from(channels) * channel.bytes(), |n, &d| n * d as usize);
         let texels = (0..bytes).map(|i| AtomicU8::new(data.get(i).copied().unwrap_or(0))).collect();
+        let dimensions = size.len().clamp(1, 3) as u8;
+        Texture::over(all, dimensions, channel, channels, Texels::Array(texels))
+    }
+
+    /// The same over texels that are there already.
+    pub fn over(
+        size: [u32; 3],
+        dimensions: u8,
+        channel: Channel,
+        channels: u8,
+        texels: Texels,
+    ) -> Texture {
         Texture {
-            size: all,
-            dimensions: size.len().clamp(1, 3) as u8,
+            size,
+            dimensions,
             layers: 0,
             channel,
             channels,
@@ -200,7 +212,7 @@ impl Texture {
             srgb: false,
             seamless: false,
             border: [0; 4],
-            texels: Texels::Array(texels),
+            texels,
             mipmap: None,
         }
     }
