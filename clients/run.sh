@@ -121,6 +121,10 @@ for client; do
             (cd "$here" && exec_ "$venvs/torch/bin/python" $program)
             check "torch: ${program%%.py*}" $?
         done
+        # The versions of the recording.
+        venv triton36 torch==2.11.0 triton==3.6.0 numpy
+        (cd "$here" && exec_ "$venvs/triton36/bin/python" torch_kernels.py torch_kernels.recorded --programs)
+        check "torch: torch_kernels" $?
         ;;
     cutlass)
         venv nvcc nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl

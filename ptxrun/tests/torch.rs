@@ -123,6 +123,11 @@ fn random_numbers_are_the_device_s() {
     client("torch-random", &["torch_random.py", "torch_random.recorded"]);
 }
 
+/// The kernels that PyTorch's compiler made on an H200, by the driver, without PyTorch.
+fn compiled_kernels_are_the_device_s() {
+    client("torch-kernels", &["torch_kernels.py", "torch_kernels.recorded"]);
+}
+
 /// The driver, and a module of Python.
 fn with(words: &str) -> Need {
     both(
@@ -137,6 +142,7 @@ golden::tests! {
     other_programs_see_nothing_of_it: with("0"),
     a_torch_without_cuda_stays_as_it_is: with("0"),
     benchmarks_run_once_on_the_modelled_clock: with("0"),
+    compiled_kernels_are_the_device_s: with("0"),
     programs: with(TORCH),
     compiled_programs: with(&format!("{TORCH}; import triton")),
     features: with(TORCH),
