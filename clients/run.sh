@@ -1,15 +1,15 @@
 #!/bin/sh
 # Runs the clients of docs/clients.md against the libraries of a build: clients/run.sh [target/release] [CLIENT...]
 # Clients: driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi jax rust burn
-# hashcat; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc), cargo
-# (for rust and burn), hashcat and, the first time, the network.
+# hashcat pycuda; all of them where none is named. Needs Python 3.11, clang (for tinygrad's CPU device), g++ (for nvcc
+# and pycuda), cargo (for rust and burn), hashcat and, the first time, the network.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 build=$(cd "${1:-$root/target/release}" && pwd) || exit 2
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- driver_api cuda_core nvcc tinygrad numba triton gluon torch pyptx tilelang cutlass cccl taichi \
-    jax rust burn hashcat
+    jax rust burn hashcat pycuda
 venvs=$root/target/clients
 mkdir -p "$venvs"
 failed=
@@ -234,6 +234,33 @@ for client; do
                 "$words.hash" "$words" | grep ":hashcat"
             check "hashcat, ${mode#*:}" $?
         done
+        ;;
+    pycuda)
+        venv pycuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl \
+            nvidia-cuda-profiler-api setuptools wheel numpy pytools platformdirs mako pytest
+        toolkit=$(cu pycuda)
+        folder=$venvs/pycuda-2026.1
+        mkdir -p "$folder/names"
+        # Where it looks for libraries and for the assembler.
+        ln -sfn lib "$toolkit/lib64"
+        ln -sf "$build/libptxrun_core.so" "$folder/names/libcuda.so"
+        ln -sf "$toolkit/lib/libcudart.so.13" "$folder/names/libcudart.so"
+        ln -sf "$build/ptxrun" "$folder/names/ptxas"
+        path=$folder/names:$toolkit/bin:$toolkit/nvvm/bin:$PATH
+        if [ ! -e "$folder/complete" ]; then
+            (cd "$venvs" && "$venvs/pycuda/bin/pip" download -q --no-deps --no-build-isolation --no-binary :all: \
+                pycuda==2026.1 && tar -xzf pycuda-2026.1.tar.gz) || exit 2
+            (cd "$folder" && export PATH="$path" CPATH="$toolkit/include" && "$venvs/pycuda/bin/python" configure.py \
+                --cuda-root="$toolkit" --cuda-inc-dir="$toolkit/include" --cudadrv-lib-dir="$folder/names" \
+                --cudart-lib-dir="$folder/names" --no-cuda-enable-curand && "$venvs/pycuda/bin/pip" install -q \
+                --no-build-isolation . && touch "$folder/complete") || exit 2
+        fi
+        # From a folder of their own: beside them lies the source that is not built. Two launch from kernels.
+        mkdir -p "$folder/tests" && cp "$folder/test/test_driver.py" "$folder/tests/"
+        (cd "$folder/tests" && PATH=$path PYCUDA_DEFAULT_NVCC_FLAGS="-noprof -I$toolkit/include" \
+            PTXRUN_LIBDIR=$build "$build/ptxrun" exec --device sm_90 -- "$venvs/pycuda/bin/python" -m pytest -q \
+            test_driver.py -k "not recursive_launch and not jit_link_module")
+        check pycuda $?
         ;;
     *)
         echo "no client is called $client" >&2

@@ -34,6 +34,8 @@ pub struct Context {
     flags: AtomicU32,
     error: AtomicU32,
     destroyed: AtomicBool,
+    /// How often it was made or attached and not detached.
+    pub uses: AtomicU32,
     limits: Mutex<BTreeMap<u32, u64>>,
     /// What lives in memory by address.
     allocations: Mutex<BTreeMap<u64, Allocation>>,
@@ -185,6 +187,7 @@ impl Context {
             flags: AtomicU32::new(flags),
             error: AtomicU32::new(0),
             destroyed: AtomicBool::new(false),
+            uses: AtomicU32::new(1),
             limits: Mutex::default(),
             allocations: Mutex::default(),
             legacy: OnceLock::new(),

@@ -130,6 +130,51 @@ fn pointers_are_known_without_a_current_context() {
     ok("cuMemFree_v2", &[memory]);
 }
 
+/// As on an H200: a context ends when it was detached as often as it was made and attached. The primary one stays.
+#[test]
+fn contexts_are_attached_and_detached() {
+    let _alone = alone();
+    let mut primary = 0u64;
+    ok("cuInit", &[0]);
+    ok("cuDevicePrimaryCtxRetain", &[at(&mut primary), 0]);
+    ok("cuCtxPushCurrent_v2", &[primary]);
+    let current = || {
+        let mut handle = 0u64;
+        ok("cuCtxGetCurrent", &[at(&mut handle)]);
+        handle
+    };
+    let version = |handle: u64| call("cuCtxGetApiVersion", &[handle, at(&mut 0u32)]);
+    let make = || {
+        let mut handle = 0u64;
+        ok("cuCtxCreate_v2", &[at(&mut handle), 0, 0]);
+        handle
+    };
+    let a = make();
+    let mut attached = 0u64;
+    ok("cuCtxAttach", &[at(&mut attached), 0]);
+    assert_eq!(attached, a);
+    ok("cuCtxDetach", &[a]);
+    assert_eq!((version(a), current()), (0, a));
+    ok("cuCtxDetach", &[a]);
+    assert_eq!((version(a), current(), call("cuCtxDetach", &[a])), (201, primary, 201));
+    let (below, top) = (make(), make());
+    assert_eq!(call("cuCtxDetach", &[below]), 201, "not the current one");
+    assert_eq!((version(below), version(top)), (0, 0));
+    ok("cuCtxDetach", &[top]);
+    assert_eq!((version(top), current()), (201, below));
+    ok("cuCtxDetach", &[below]);
+    ok("cuCtxAttach", &[at(&mut attached), 0]);
+    ok("cuCtxDetach", &[primary]);
+    ok("cuCtxDetach", &[primary]);
+    assert_eq!((version(primary), current()), (0, primary));
+    for bad in [[at(&mut attached), 1], [0, 0]] {
+        assert_eq!(call("cuCtxAttach", &bad), 1);
+    }
+    assert_eq!(call("cuCtxDetach", &[0]), 201);
+    ok("cuCtxPopCurrent_v2", &[0]);
+    ok("cuDevicePrimaryCtxRelease_v2", &[0]);
+}
+
 /// PyCUDA launches so (not asked of the H200).
 #[test]
 fn launches_of_before_cuda_4() {
@@ -149,6 +194,16 @@ fn launches_of_before_cuda_4() {
     ok("cuParamSeti", &[kernel, 8, 1]);
     ok("cuLaunchGridAsync", &[kernel, 1, 1, 0]);
     assert_eq!(words::<8>(out), [1, 2, 3, 4, 7, 8, 9, 10]);
+    type SetFloat = unsafe extern "C" fn(u64, i32, f32) -> u32;
+    // SAFETY: the function has this type.
+    let set_float: SetFloat = unsafe { std::mem::transmute(address("cuParamSetf")) };
+    // SAFETY: it keeps nothing.
+    assert_eq!(
+        unsafe { (set_float(kernel, 8, f32::from_bits(40)), set_float(kernel, -4, 1.0)) },
+        (0, 1)
+    );
+    ok("cuLaunchGridAsync", &[kernel, 1, 1, 0]);
+    assert_eq!(words::<8>(out), [40, 41, 42, 43, 7, 8, 9, 10]);
     assert_eq!(call("cuParamSeti", &[kernel, u32::MAX as u64, 1]), 1);
     assert_eq!(call("cuParamSetv", &[kernel, 32_760, at(&mut out), 8]), 1);
     assert_eq!(call("cuFuncSetBlockShape", &[kernel, 0, 1, 1]), 1);

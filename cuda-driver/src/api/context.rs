@@ -1,7 +1,10 @@
 //! Contexts.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use super::symbol::functions;
-use crate::context::{self, CONTEXTS};
+use crate::context::{self, CONTEXTS, Context};
 use crate::driver;
 use crate::error::{Error, Result};
 use crate::event;
@@ -11,6 +14,14 @@ use c_border::{Out, Raw};
 
 /// Flags that `cuCtxCreate` takes.
 const FLAGS: u32 = 0xff;
+
+/// Ends a context, and takes it off the top of the calling thread's stack.
+fn destroy(context: &Arc<Context>) {
+    lifetime::destroy(context);
+    if context::current_handle() == context.handle {
+        context::pop();
+    }
+}
 
 fn create(out: Out<usize>, flags: u32, device: i32) -> Result {
     out.required()?;
@@ -71,10 +82,7 @@ functions! {
         if context.primary {
             return Err(Error::InvalidContext);
         }
-        lifetime::destroy(&context);
-        if context::current_handle() == handle {
-            context::pop();
-        }
+        destroy(&context);
         Ok(())
     }
 
@@ -217,7 +225,22 @@ functions! {
         if flags != 0 {
             return Err(Error::InvalidValue);
         }
-        Ok(out.set(context::current_any()?.handle)?)
+        let context = context::current_any()?;
+        out.set(context.handle)?;
+        context.uses.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    // What an H200 does: the primary context stays, and another one must be the calling thread's.
+    cuCtxDetach [2000 => cuCtxDetach] (handle: usize) {
+        let context = context::get(handle)?;
+        if context::current_handle() != handle {
+            return Err(Error::InvalidContext);
+        }
+        if !context.primary && context.uses.fetch_sub(1, Ordering::Relaxed) == 1 {
+            destroy(&context);
+        }
+        Ok(())
     }
 
     cuCtxEnablePeerAccess [4000 => cuCtxEnablePeerAccess] (peer: usize, flags: u32) {

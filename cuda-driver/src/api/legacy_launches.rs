@@ -76,6 +76,10 @@ functions! {
         put(function, offset, &value.to_le_bytes())
     }
 
+    cuParamSetf [2000 => cuParamSetf] (function: usize, offset: i32, value: f32) {
+        put(function, offset, &value.to_le_bytes())
+    }
+
     cuParamSetv [2000 => cuParamSetv] (function: usize, offset: i32, value: Raw, bytes: u32) {
         if bytes as usize > MOST {
             return Err(Error::InvalidValue);

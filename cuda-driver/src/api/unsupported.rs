@@ -49,7 +49,6 @@ unsupported! {
     cuCoredumpSetAttribute [12010 => cuCoredumpSetAttribute];
     cuCoredumpSetAttributeGlobal [12010 => cuCoredumpSetAttributeGlobal];
     cuCtxCreate [2000 => cuCtxCreate];
-    cuCtxDetach [2000 => cuCtxDetach];
     cuCtxFromGreenCtx [12040 => cuCtxFromGreenCtx];
     cuCtxGetDevResource [12040 => cuCtxGetDevResource];
     cuDestroyExternalMemory [10000 => cuDestroyExternalMemory];
@@ -213,7 +212,6 @@ unsupported! {
     cuMulticastGetGranularity [12010 => cuMulticastGetGranularity];
     cuMulticastUnbind [12010 => cuMulticastUnbind];
     cuParamSetTexRef [2000 => cuParamSetTexRef];
-    cuParamSetf [2000 => cuParamSetf];
     cuSignalExternalSemaphoresAsync [10000 => cuSignalExternalSemaphoresAsync; 10000 => cuSignalExternalSemaphoresAsync_ptsz];
     cuStreamBeginCaptureToCig [13010 => cuStreamBeginCaptureToCig; 13010 => cuStreamBeginCaptureToCig_ptsz];
     cuStreamBeginRecaptureToGraph [13030 => cuStreamBeginRecaptureToGraph; 13030 => cuStreamBeginRecaptureToGraph_ptsz];
