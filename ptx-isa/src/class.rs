@@ -67,6 +67,8 @@ classes! {
     Logic = "logic",
     /// 32-bit shifts, `shf`, `prmt`.
     Shift = "shift",
+    /// `shl` by a constant, where the assembler may multiply instead.
+    ShiftLeft = "shift-left",
     /// 64-bit shifts.
     Shift64 = "shift64",
     /// `bfe`, `bfi`.
@@ -160,8 +162,10 @@ classes! {
     WarpSync = "warp-sync",
     /// `membar.cta`, `fence.cta`.
     FenceBlock = "fence-block",
-    /// `membar.gl`, `membar.sys`, `fence.gpu`, `fence.sys`.
+    /// `membar.gl`, `fence.gpu`, and fences between proxies.
     FenceDevice = "fence-device",
+    /// `membar.sys`, `fence.sys`.
+    FenceSystem = "fence-system",
     /// `shfl`.
     Shuffle = "shuffle",
     /// `vote`, `activemask`.
@@ -196,6 +200,10 @@ classes! {
     MmaLarge = "mma-large",
     /// `mma` of doubles.
     MmaF64 = "mma-f64",
+    /// `wgmma.mma_async`, a clock of it; shapes take some.
+    MmaWarpgroup = "mma-warpgroup",
+    /// `wgmma.wait_group`: from when the products are there.
+    WarpgroupWait = "warpgroup-wait",
 }
 
 impl Class {
@@ -231,7 +239,13 @@ impl Class {
                 | F64Sqrt
                 | FenceBlock
                 | FenceDevice
+                | FenceSystem
         )
+    }
+
+    /// Whether the instruction orders memory.
+    pub const fn is_fence(self) -> bool {
+        matches!(self, Class::FenceBlock | Class::FenceDevice | Class::FenceSystem)
     }
 
     /// Whether the instruction computes on registers of its lane, or shuffles them: a guard on it needs no branch.
@@ -240,17 +254,17 @@ impl Class {
         match self {
             IntAdd | IntAdd3 | IntAddSat | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi
             | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntMinMax | Logic | Shift
-            | Shift64 | Bitfield | BitCount | LeadingZeros | Dot | F32Add | F32Mul | F32Fma
-            | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2 | F32Lg2
-            | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma | F64MinMax | F16
-            | F16Single | F16Mufu | Compare | CompareSelect | Compare64 | Select | Move
+            | ShiftLeft | Shift64 | Bitfield | BitCount | LeadingZeros | Dot | F32Add | F32Mul
+            | F32Fma | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2
+            | F32Lg2 | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma | F64MinMax
+            | F16 | F16Single | F16Mufu | Compare | CompareSelect | Compare64 | Select | Move
             | SpecialRegister | ConvertInt | ConvertFromInt | Convert | Convert64 | ConvertF16
             | Shuffle => true,
             IntDiv64 | IntDivSigned64 | F64Rsqrt | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp
-            | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | Vote | Match
-            | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared | StoreShared
-            | AtomicShared | LoadConst | LoadParam | Texture | LoadMatrix | MmaSmall | MmaLarge
-            | MmaF64 => false,
+            | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | FenceSystem
+            | Vote | Match | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared
+            | StoreShared | AtomicShared | LoadConst | LoadParam | Texture | LoadMatrix
+            | MmaSmall | MmaLarge | MmaF64 | MmaWarpgroup | WarpgroupWait => false,
         }
     }
 
@@ -268,6 +282,10 @@ impl Class {
             Class::F64Rsqrt => Some(Class::F64Sqrt),
             Class::CompareSelect => Some(Class::Compare),
             Class::ConvertFromInt => Some(Class::Convert),
+            Class::ShiftLeft => Some(Class::Shift),
+            Class::FenceSystem => Some(Class::FenceDevice),
+            Class::MmaWarpgroup => Some(Class::MmaLarge),
+            Class::WarpgroupWait => Some(Class::WarpSync),
             _ => None,
         }
     }
@@ -401,7 +419,11 @@ fn by_space(m: &Match, global: Class, shared: Class) -> Class {
 
 /// Fences.
 pub fn fence(m: &Match) -> Class {
-    if m.has(".cta") { Class::FenceBlock } else { Class::FenceDevice }
+    match () {
+        () if m.has(".cta") || m.has(".shared::cta") => Class::FenceBlock,
+        () if m.has(".sys") => Class::FenceSystem,
+        () => Class::FenceDevice,
+    }
 }
 
 /// Matrix products: by the bits of A's rows, k times the size of an element. The smaller ones are m16n8k8 of

@@ -162,6 +162,11 @@ impl KernelCode {
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
             moves::join(function, self.words.len(), &words, &mut facts);
+            for f in facts.iter_mut().filter(|f| f.op == Operation::Shl && f.constants == 1) {
+                if f.instruction.class == Class::Shift {
+                    f.instruction.class = Class::ShiftLeft;
+                }
+            }
         }
         if assembler.uniform_registers && index == 0 {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));

@@ -65,6 +65,8 @@ pub struct Instruction {
     pub spill: bool,
     /// Loads or stores a part of a matrix for `wmma`: a machine instruction for each of its accesses.
     pub fragment: bool,
+    /// Products of a warpgroup: how many times what their class takes they keep the pipe.
+    pub units: u32,
     /// Address register, and the bytes from there that a lane accesses, where both are known. Accesses
     /// of other bytes from the same address do not meet.
     pub place: Option<(Register, i64, u32)>,
@@ -95,6 +97,7 @@ impl Instruction {
             only: false,
             spill: false,
             fragment: false,
+            units: 1,
             place: None,
         }
     }
@@ -144,7 +147,7 @@ pub enum Space {
     Texture,
 }
 
-/// What happens to a warp's asynchronous copies.
+/// What happens to a warp's asynchronous copies or products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyGroup {
     /// Those since the last commit become a group.
@@ -193,6 +196,8 @@ pub enum Detail {
     },
     /// A commit of, or wait for, asynchronous copies.
     Copies(CopyGroup),
+    /// The same of products of matrices.
+    Products(CopyGroup),
     /// Work that is done value by value: how many different ones there are.
     Values(u8),
     /// A branch that some lanes take and some do not.
@@ -353,9 +358,11 @@ impl WarpTrace {
             Detail::Memory { first, count } => Detail::Memory { first, count: count + 1 },
             Detail::None => Detail::Memory { first: next, count: 1 },
             // A barrier or commit accesses nothing.
-            Detail::Barrier { .. } | Detail::Copies(_) | Detail::Values(_) | Detail::Diverges => {
-                return;
-            }
+            Detail::Barrier { .. }
+            | Detail::Copies(_)
+            | Detail::Products(_)
+            | Detail::Values(_)
+            | Detail::Diverges => return,
         };
         let (base, pattern) = patterns.add(event.pc, access);
         self.accesses.push(TracedAccess { base, pattern, space, differs });

@@ -81,7 +81,10 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
     }
     let mut out = fetched.clone();
     for i in &code.instructions {
-        let cheap = matches!(i.class, Class::IntAdd | Class::IntAdd3 | Class::Logic | Class::Shift);
+        let cheap = matches!(
+            i.class,
+            Class::IntAdd | Class::IntAdd3 | Class::Logic | Class::Shift | Class::ShiftLeft
+        );
         let &[w] = &i.writes[..] else { continue };
         let of = |r: &Register| words.get(*r as usize).is_none_or(|w| *w > 0);
         let mut reads = i.reads.iter().filter(|r| of(r));
@@ -294,8 +297,10 @@ impl<'a> Rest<'a> {
         self.left.first().copied()
     }
 
-    /// Takes instructions as the next ones, in the order that they have, if registers last for that.
-    pub fn take(&mut self, group: &[u32]) -> bool {
+    /// Takes instructions as the next ones, in the order that they have, if registers last for that and some words
+    /// are left.
+    pub fn take(&mut self, group: &[u32], reserve: u32) -> bool {
+        let most = self.most.saturating_sub(reserve);
         let Some(last) = self.left.iter().rposition(|i| group.contains(i)) else { return false };
         let mut at = self.behind[last].clone();
         let (first, others): (Vec<u32>, Vec<u32>) =
@@ -304,12 +309,12 @@ impl<'a> Rest<'a> {
         let moves = !others.is_empty();
         for i in others.iter().rev() {
             points.push(at.clone());
-            if at.back(&self.piece.list[*i as usize], self.sizes) > self.most {
+            if at.back(&self.piece.list[*i as usize], self.sizes) > most {
                 return false;
             }
         }
         for i in first.iter().rev() {
-            if at.back(&self.piece.list[*i as usize], self.sizes) > self.most && moves {
+            if at.back(&self.piece.list[*i as usize], self.sizes) > most && moves {
                 return false;
             }
         }

@@ -358,6 +358,11 @@ impl Recorder<'_> {
                 }
             }
         }
+        // What waits for other warps is tried until they are there: it issues once.
+        let waited = Event { detail: Detail::None, ..event };
+        if matches!(step.does, Does::Plain) && trace.events.last() == Some(&waited) {
+            trace.events.pop();
+        }
         trace.events.push(event);
         self.last = Some((block, moment.warp(), pc));
     }
@@ -513,16 +518,15 @@ impl Recorder<'_> {
         let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
         let Some(trace) = recording.trace.warps.get_mut(warp as usize) else { return };
         let Some(event) = trace.events.last_mut() else { return };
-        match group.of {
-            AsyncWork::Copies | AsyncWork::BulkCopies => {}
-            // A product's registers say when it is done.
-            AsyncWork::MatrixProducts => return,
-        }
-        event.detail = Detail::Copies(match group.what {
+        let what = match group.what {
             AsyncGroupOp::Commit => CopyGroup::Commit,
             AsyncGroupOp::Wait { pending, .. } => CopyGroup::Wait(pending),
             AsyncGroupOp::WaitAll => CopyGroup::WaitAll,
-        });
+        };
+        event.detail = match group.of {
+            AsyncWork::Copies | AsyncWork::BulkCopies => Detail::Copies(what),
+            AsyncWork::MatrixProducts => Detail::Products(what),
+        };
     }
 
     /// The number of a block in the grid.

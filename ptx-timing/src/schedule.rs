@@ -31,6 +31,25 @@ const GROUP: usize = 24;
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
 
+/// How registers are shared out between loads and what is computed.
+#[derive(Clone, Copy)]
+struct Choice {
+    /// Words that loads leave to others.
+    reserve: u32,
+    /// Whether values are made before they are needed, where nothing else can go.
+    fills: bool,
+}
+
+/// Loads take all.
+const USUAL: Choice = Choice { reserve: 0, fills: false };
+
+/// What is tried besides.
+const CHOICES: [Choice; 3] = [
+    Choice { reserve: 0, fills: true },
+    Choice { reserve: 4, fills: true },
+    Choice { reserve: 8, fills: true },
+];
+
 /// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
 struct Span {
     start: usize,
@@ -103,7 +122,7 @@ impl Schedule {
             } else if let Some((piece, graph, (least, _))) = lean
                 && peak.is_some_and(|p| p > room)
             {
-                order = graph.order_within(Rest::new(&piece, least, &sizes, room), &piece);
+                order = graph.best_within(&piece, &least, &sizes, room);
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
@@ -169,9 +188,12 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
     match instruction.class {
         _ if instruction.orders => MemoryEffect::Fence,
         _ if instruction.spill => MemoryEffect::None,
-        Class::Barrier | Class::WarpSync | Class::FenceBlock | Class::FenceDevice => {
-            MemoryEffect::Fence
-        }
+        Class::Barrier
+        | Class::WarpSync
+        | Class::FenceBlock
+        | Class::FenceDevice
+        | Class::FenceSystem
+        | Class::WarpgroupWait => MemoryEffect::Fence,
         Class::Shuffle | Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
         Class::LoadConst | Class::Texture => MemoryEffect::None,
         c if c.is_memory() => match instruction.kind {
@@ -262,8 +284,12 @@ impl Graph {
             (span.start..span.stop).map(|pc| effect(code, pc)).collect();
         let latencies: Vec<u64> =
             (span.start..span.stop).map(|pc| latency(profile, code, pc)).collect();
-        // Control stays where it is, at the end.
-        let control = |i: usize| list[i].class == Class::Branch;
+        // Control stays where it is, at the end; so does what the assembler makes blocks of: a quotient branches to
+        // what it does with numbers that are seldom.
+        let control = |i: usize| {
+            let class = list[i].class;
+            class == Class::Branch || class.has_branches() && !class.is_fence()
+        };
         for late in 0..n {
             let l = &list[late];
             for early in 0..late {
@@ -304,9 +330,33 @@ impl Graph {
         clock.order
     }
 
+    /// Of some orders for which registers last the usual one, or one that a warp alone is through with in less than
+    /// three quarters of the time.
+    fn best_within(&self, piece: &Piece<'_>, lean: &[u32], sizes: &Sizes, room: u32) -> Vec<u32> {
+        let order = |choice: &Choice| {
+            let order =
+                self.order_within(Rest::new(piece, lean.to_vec(), sizes, room), piece, *choice);
+            (self.clocks(&order), order)
+        };
+        let first = order(&USUAL);
+        let others = CHOICES.iter().map(order).min_by_key(|o| o.0);
+        // What other warps hide anyway is not worth another order.
+        others.filter(|(clocks, _)| clocks * 4 < first.0 * 3).unwrap_or(first).1
+    }
+
+    /// The clocks until a warp alone has issued all instructions in an order.
+    fn clocks(&self, order: &[u32]) -> u64 {
+        let mut clock = Clock::new(self);
+        for &i in order {
+            clock.now = clock.now.max(clock.start(i));
+            clock.issue(i);
+        }
+        clock.now
+    }
+
     /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
     /// do; besides, values are made when they are needed.
-    fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>) -> Vec<u32> {
+    fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
         let mut loads: Vec<u32> = (0..piece.list.len() as u32)
             .filter(|i| {
                 let class = piece.list[*i as usize].class;
@@ -318,7 +368,7 @@ impl Graph {
         while let Some(next) = rest.next() {
             // Loads of which nothing waits for others.
             let ahead = loads.iter().filter_map(|load| self.pending(*load, &clock)).take(TRIED);
-            let found = ahead.into_iter().find(|group| rest.take(group));
+            let found = ahead.into_iter().find(|group| rest.take(group, choice.reserve));
             if let Some(group) = found {
                 group.iter().for_each(|i| clock.issue(*i));
                 loads.retain(|load| !group.contains(load));
@@ -326,9 +376,12 @@ impl Graph {
             }
             let could = |i: &&u32| clock.earliest[**i as usize] <= clock.now;
             let mut others: Vec<u32> = clock.ready.iter().filter(could).copied().collect();
-            others.retain(|i| *i == next || rest.frees(*i));
             others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
-            let found = others.into_iter().take(TRIED).find(|i| rest.take(&[*i]));
+            let (needed, early): (Vec<u32>, Vec<u32>) =
+                others.into_iter().partition(|i| *i == next || rest.frees(*i));
+            let early = early.into_iter().filter(|_| choice.fills).take(TRIED);
+            let mut tried = needed.into_iter().take(TRIED).chain(early);
+            let found = tried.find(|i| rest.take(&[*i], 0));
             let later = clock.ready.iter().map(|i| clock.earliest[*i as usize]);
             match (found, later.filter(|t| *t > clock.now).min()) {
                 (Some(i), _) => {
@@ -338,7 +391,7 @@ impl Graph {
                 // The time passes until there is another one.
                 (None, Some(later)) => clock.now = later,
                 (None, None) => {
-                    rest.take(&[next]);
+                    rest.take(&[next], 0);
                     clock.issue(next);
                     loads.retain(|load| *load != next);
                 }
@@ -451,5 +504,85 @@ mod tests {
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(sorted.iter().copied().eq(0..100));
+    }
+
+    /// A quotient is a block of its own for the assembler: the load behind it waits, though nothing else holds it.
+    #[test]
+    fn nothing_moves_across_a_quotient() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let order_with = |class| {
+            let instructions = vec![
+                Instruction::new(class, &[1], &[0]),
+                Instruction::new(Class::LoadGlobal, &[3], &[2]),
+                Instruction::new(Class::F64Add, &[4], &[1, 3]),
+            ];
+            let code =
+                Code { instructions, leaders: vec![0], words: vec![2; 5], ..Code::default() };
+            let schedule = Schedule::new(&profile, &code, 0);
+            schedule.blocks.first().map_or(vec![0, 1, 2], |b| b.1.clone())
+        };
+        assert_eq!(order_with(Class::F64Div), [0, 1, 2]);
+        assert_eq!(order_with(Class::F64Fma), [1, 0, 2]);
+    }
+
+    /// Eight bodies act on one: four words are loaded, a distance is made of them, and sums of that. Not chain after
+    /// chain, though all eight loads do not fit into the registers.
+    #[test]
+    fn chains_go_side_by_side_where_registers_are_short() {
+        const STEPS: usize = 14;
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        // An address, a place, and three sums.
+        let (address, place, sums) = (0, [1, 2, 3], [4, 5, 6]);
+        let mut next = 7;
+        let mut register = || {
+            next += 1;
+            next - 1
+        };
+        let mut instructions = Vec::new();
+        for _ in 0..8 {
+            let words: [Register; 4] = std::array::from_fn(|_| register());
+            instructions.push(Instruction::new(Class::LoadShared, &words, &[address]));
+            let distance: [Register; 3] = std::array::from_fn(|_| register());
+            for i in 0..3 {
+                instructions.push(Instruction::new(
+                    Class::F32Add,
+                    &[distance[i]],
+                    &[words[i], place[i]],
+                ));
+            }
+            let mut last = register();
+            instructions.push(Instruction::new(Class::F32Mul, &[last], &[distance[1]]));
+            let mut chain = |class: Class, more: &[Register]| {
+                let reads: Vec<Register> = more.iter().copied().chain([last]).collect();
+                last = register();
+                instructions.push(Instruction::new(class, &[last], &reads));
+                last
+            };
+            chain(Class::F32Fma, &[distance[0]]);
+            chain(Class::F32Fma, &[distance[2]]);
+            let root = chain(Class::F32Rsqrt, &[]);
+            chain(Class::F32Mul, &[words[3]]);
+            chain(Class::F32Mul, &[root]);
+            let force = chain(Class::F32Mul, &[root]);
+            for i in 0..3 {
+                instructions.push(Instruction::new(
+                    Class::F32Fma,
+                    &[sums[i]],
+                    &[distance[i], force, sums[i]],
+                ));
+            }
+        }
+        let code = Code {
+            instructions,
+            leaders: vec![0],
+            lives: vec![vec![0, 1, 2, 3, 4, 5, 6]],
+            words: vec![1; next as usize],
+            ..Code::default()
+        };
+        let schedule = Schedule::new(&profile, &code, 0);
+        let order = &schedule.blocks[0].1;
+        let chain = |i: u32| i as usize / STEPS;
+        let changes = order.windows(2).filter(|w| chain(w[0]) != chain(w[1])).count();
+        assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
     }
 }

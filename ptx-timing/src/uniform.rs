@@ -71,6 +71,7 @@ pub(crate) fn of_warps(
                 | Class::IntMul
                 | Class::Logic
                 | Class::Shift
+                | Class::ShiftLeft
                 | Class::Move
         );
         let special = f.instruction.class == Class::SpecialRegister && !f.varies;

@@ -194,7 +194,7 @@ pub static ROWS: &[Row] = &[
         does: "Waits until loads from or stores to tensor memory are complete.",
         sets: &[("what", ".wait::ld .wait::st")],
         section: "9.7.18.8.3",
-        class: class::fence,
+        class: |_| Class::WarpSync,
         // Loads and stores are complete when they are issued.
         sem: Sem::Ops(|_| {}),
         ..T
@@ -247,7 +247,7 @@ pub static ROWS: &[Row] = &[
         does: "Orders operations of the tensor core with the synchronisation of threads.",
         sets: &[("fence", ".fence::before_thread_sync .fence::after_thread_sync")],
         section: "9.7.18.11.1",
-        class: class::fence,
+        class: |_| Class::WarpSync,
         sem: Sem::Ops(|_| {}),
         ..T
     },

@@ -2,7 +2,7 @@
 //!
 //! A product runs to its end when it is issued, so fences, groups and waits have nothing left to do.
 
-use crate::class;
+use crate::Class;
 use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::matched::Match;
 use crate::matrix::{Wgmma, run};
@@ -18,7 +18,7 @@ pub(super) const M: Row = Row {
     since: ptx(8, 0),
     sm: 90,
     targets: "sm_90a",
-    class: class::matrix,
+    class: |_| Class::MmaWarpgroup,
     reach: Reach::Warpgroup,
     exact: Exactness::Recorded("tensor core, H200"),
     counts: Some(counts),
@@ -148,6 +148,7 @@ pub static ROWS: &[Row] = &[
         syntax: "wgmma.wait_group.sync{.aligned} #n=0..4294967295:.u32",
         does: "Waits until groups of products are complete.",
         section: "9.7.17.7.3",
+        class: |_| Class::WarpgroupWait,
         sem: Sem::Ops(|x| wait_group(x, AsyncWork::MatrixProducts)),
         ..GROUP
     },
@@ -157,7 +158,7 @@ const GROUP: Row = Row {
     since: ptx(8, 0),
     sm: 90,
     targets: "sm_90a",
-    class: class::fence,
+    class: |_| Class::WarpSync,
     sem: Sem::Ops(|_| {}),
     ..ROW
 };

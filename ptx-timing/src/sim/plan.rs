@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub passes: u64,
     /// A load or store of a matrix: each of its accesses is an instruction.
     pub fragment: bool,
+    /// A product of a warpgroup, which goes on while the warp does.
+    pub product: bool,
     /// Clocks that a result of memory takes besides: lanes that are added up first.
     pub added: u64,
 }
@@ -84,7 +86,8 @@ fn operands(
     instruction: &Instruction,
 ) -> SmallVec<[(Register, u8); 4]> {
     let words = |r: &Register| code.words.get(*r as usize).copied().unwrap_or(1);
-    if ports == 0 || instruction.class.is_memory() {
+    // The tensor cores fetch what a product is added to by themselves.
+    if ports == 0 || instruction.class.is_memory() || instruction.class == Class::MmaWarpgroup {
         return SmallVec::new();
     }
     instruction
@@ -161,7 +164,7 @@ pub(super) fn plan(
         let times = if doubled { 1 + instruction.extra_slots } else { 1 };
         let clocks = 32.0 * f64::from(units * times) / timing.per_clock;
         let pipes: SmallVec<[u8; 2]> = match class {
-            Class::IntAdd | Class::Move | Class::ConvertF16 => {
+            Class::IntAdd | Class::ShiftLeft | Class::Move | Class::ConvertF16 => {
                 let busy = |p: &u8| work[usize::from(*p)];
                 pipes
                     .iter()
@@ -175,7 +178,7 @@ pub(super) fn plan(
         for pipe in &pipes {
             work[usize::from(*pipe)] += clocks / pipes.len() as f64;
         }
-        let interval = fixed(clocks);
+        let interval = fixed(clocks) * u64::from(instruction.units);
         let all = instruction.reads.iter().chain(&instruction.writes).chain(&instruction.guard);
         registers = all.map(|r| *r as usize + 1).fold(registers, usize::max);
         let compare = matches!(class, Class::Compare | Class::Compare64);
@@ -190,8 +193,14 @@ pub(super) fn plan(
                 * u64::from(timing.instructions + instruction.extra_slots),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
-            holds: matches!(class, Class::Branch | Class::FenceBlock | Class::FenceDevice)
-                || instruction.clock,
+            holds: matches!(
+                class,
+                Class::Branch
+                    | Class::FenceBlock
+                    | Class::FenceDevice
+                    | Class::FenceSystem
+                    | Class::WarpgroupWait
+            ) || instruction.clock,
             f64: issue.f64_blocks_other_schedulers
                 && matches!(
                     class,
@@ -213,6 +222,7 @@ pub(super) fn plan(
             passes: if instruction.compares { 2 } else { 1 },
             added: 0,
             fragment: instruction.fragment,
+            product: class == Class::MmaWarpgroup,
         });
         if instruction.one_lane && !instruction.writes.is_empty() {
             let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());

@@ -176,6 +176,7 @@ impl Sm {
                 pipe_was_busy: false,
                 recorded,
                 copies: Copies::default(),
+                products: Copies::default(),
             });
             self.prepare(slot, chip);
         }
@@ -347,8 +348,10 @@ impl Sm {
             self.pipes.fetch(scheduler, now + clocks);
         }
         *last = [event.pc, last[0]];
+        // How long a product reads shared memory is in the units of its shape.
         if let Detail::Memory { .. } = event.detail
             && event.active != 0
+            && !plan.product
             && let Some(block) = self.blocks[warp.block].as_mut()
         {
             let (end, work) =
@@ -363,6 +366,10 @@ impl Sm {
             warp.registers[register as usize] = state;
         }
         self.pipes.occupy(scheduler, pipe, now, busy);
+        if plan.product {
+            let end = self.pipes.free(scheduler, pipe) / FRACTION;
+            warp.products.pending = warp.products.pending.max(end);
+        }
         self.next_issue[scheduler] = now + plan.issue_cycles * times;
         if plan.f64 {
             let until = now + plan.issue_cycles;
@@ -382,6 +389,12 @@ impl Sm {
             let until = warp.copies.group(group);
             if until > warp.free_at {
                 (warp.free_at, warp.free_reason) = (until, Stall::Memory);
+            }
+        }
+        if let Detail::Products(group) = event.detail {
+            let until = warp.products.group(group);
+            if until > now {
+                (warp.free_at, warp.free_reason) = (until + plan.latency, Stall::Execution);
             }
         }
         // A dual-issued instruction may follow in the same clock.

@@ -49,9 +49,10 @@ pub(super) struct Warp {
     /// Index in the timeline, where this SM has one.
     pub recorded: Option<usize>,
     pub copies: Copies,
+    pub products: Copies,
 }
 
-/// When a warp's asynchronous copies are complete.
+/// When a warp's asynchronous copies, or products, are complete.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     /// Those that are not committed.
@@ -172,6 +173,7 @@ pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option
                 Detail::None
                 | Detail::Barrier { .. }
                 | Detail::Copies(_)
+                | Detail::Products(_)
                 | Detail::Values(_)
                 | Detail::Diverges => false,
             };
