@@ -14,10 +14,12 @@ import ctypes
 import hashlib
 import io
 import json
+import os
 import re
 import struct
 import sys
 import tarfile
+import tempfile
 
 # Layout of an argument by Triton's name of its type. A truth value is a byte.
 SCALARS = {"i1": "<b", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "u8": "<B", "u16": "<H", "u32": "<I",
@@ -104,6 +106,9 @@ class Recorder:
 
 
 def write(path):
+    # All that is tried while tuning is compiled, and launched by Triton.
+    os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
     import torch
     import torch_programs
     import triton

@@ -336,14 +336,14 @@ fn small_recorded_kernels() {
 
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
-const BOUNDS: [(&str, f64, f64); 7] = [
-    ("first recordings", 0.10, 1.45),
-    ("second set", 0.095, 1.60),
-    ("second set, H100", 0.11, 1.60),
-    ("fresh, H100", 0.095, 1.45),
-    ("third set, H100", 0.13, 1.80),
-    ("fourth set, H100", 0.09, 1.80),
-    ("fifth set", 0.14, 4.40),
+const BOUNDS: [(&str, f64, f64, f64); 7] = [
+    ("first recordings", 0.095, 1.40, 0.99),
+    ("second set", 0.09, 1.60, 0.98),
+    ("second set, H100", 0.105, 1.60, 0.98),
+    ("fresh, H100", 0.095, 1.45, 0.98),
+    ("third set, H100", 0.125, 1.80, 0.96),
+    ("fourth set, H100", 0.085, 1.35, 0.98),
+    ("fifth set", 0.14, 4.40, 0.90),
 ];
 
 /// The whole table: `cargo test --release -p ptx-timing --test h200_replay -- --ignored --nocapture
@@ -395,9 +395,9 @@ fn every_recorded_kernel() {
             );
             let bound = BOUNDS.iter().find(|b| b.0 == *group);
             let bound = bound.filter(|_| only.is_empty() && registers == Registers::Estimated);
-            if let Some((_, mean, most)) = bound {
+            if let Some((_, mean, most, least)) = bound {
                 assert!(
-                    error <= *mean && worst <= *most && correlation >= 0.95,
+                    error <= *mean && worst <= *most && correlation >= *least,
                     "{group}, {title}"
                 );
             }
