@@ -82,6 +82,7 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
         0.18,
         "the sum of the constant's address is an instruction here",
     ),
+    ("sqrt_rn_f32", Measure::Throughput, 0.13, "roots of one warp follow one another here"),
     ("s2r_laneid_clock", Measure::Latency, 0.12, "every second read goes to the warp's registers"),
 ];
 

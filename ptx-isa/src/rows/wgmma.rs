@@ -2,7 +2,7 @@
 //!
 //! A product runs to its end when it is issued, so fences, groups and waits have nothing left to do.
 
-use crate::Class;
+use crate::class::Class;
 use crate::effect::{AsyncGroupOp, AsyncWork};
 use crate::matched::Match;
 use crate::matrix::{Wgmma, run};
