@@ -385,18 +385,7 @@ impl Sm {
         }
         warp.free_reason = Stall::Control;
         warp.wait_from = now + plan.issue_cycles * times;
-        if let Detail::Copies(group) = event.detail {
-            let until = warp.copies.group(group);
-            if until > warp.free_at {
-                (warp.free_at, warp.free_reason) = (until, Stall::Memory);
-            }
-        }
-        if let Detail::Products(group) = event.detail {
-            let until = warp.products.group(group);
-            if until > now {
-                (warp.free_at, warp.free_reason) = (until + plan.latency, Stall::Execution);
-            }
-        }
+        warp.join_groups(event.detail, now, plan.latency);
         // A dual-issued instruction may follow in the same clock.
         if chip.profile.issue.width > 1 && !plan.control && plan.slots == 1 {
             warp.free_at = now;

@@ -52,6 +52,31 @@ pub(super) struct Warp {
     pub products: Copies,
 }
 
+impl Warp {
+    /// Commits copies or products that it has started, or waits for them; behind products for some clocks more.
+    pub fn join_groups(&mut self, detail: Detail, now: u64, latency: u64) {
+        match detail {
+            Detail::Copies(group) => {
+                let until = self.copies.group(group);
+                if until > self.free_at {
+                    (self.free_at, self.free_reason) = (until, Stall::Memory);
+                }
+            }
+            Detail::Products(group) => {
+                let until = self.products.group(group);
+                if until > now {
+                    (self.free_at, self.free_reason) = (until + latency, Stall::Execution);
+                }
+            }
+            Detail::None
+            | Detail::Memory { .. }
+            | Detail::Values(_)
+            | Detail::Diverges
+            | Detail::Barrier { .. } => {}
+        }
+    }
+}
+
 /// When a warp's asynchronous copies, or products, are complete.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
