@@ -198,10 +198,8 @@ fn launches_of_before_cuda_4() {
     // SAFETY: the function has this type.
     let set_float: SetFloat = unsafe { std::mem::transmute(address("cuParamSetf")) };
     // SAFETY: it keeps nothing.
-    assert_eq!(
-        unsafe { (set_float(kernel, 8, f32::from_bits(40)), set_float(kernel, -4, 1.0)) },
-        (0, 1)
-    );
+    let set_float = |offset, value| unsafe { set_float(kernel, offset, value) };
+    assert_eq!((set_float(8, f32::from_bits(40)), set_float(-4, 1.0)), (0, 1));
     ok("cuLaunchGridAsync", &[kernel, 1, 1, 0]);
     assert_eq!(words::<8>(out), [40, 41, 42, 43, 7, 8, 9, 10]);
     assert_eq!(call("cuParamSeti", &[kernel, u32::MAX as u64, 1]), 1);
