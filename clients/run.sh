@@ -30,6 +30,8 @@ nvrtc() {
     for library in "$(cu nvrtc)"/lib/libnvrtc*; do ln -sf "$library" "$venvs/nvrtc/names/"; done
     ln -sf "$(cu nvrtc)/lib/libnvrtc.so.13" "$venvs/nvrtc/names/libnvrtc.so"
 }
+# PyTorch and Triton of the versions that recordings were made with.
+recorded() { venv triton36 torch==2.11.0 triton==3.6.0 numpy; }
 check() { # name, status
     if [ "$2" -eq 0 ]; then echo "== $1: passed"; else echo "== $1: FAILED"; failed="$failed $1"; fi
 }
@@ -49,8 +51,7 @@ for client; do
         venv triton triton numpy
         exec_ "$venvs/triton/bin/python" "$here/triton_kernels.py"
         check triton $?
-        # The versions of the recording.
-        venv triton36 torch==2.11.0 triton==3.6.0 numpy
+        recorded
         for program in triton_language triton_tutorials; do
             exec_ "$venvs/triton36/bin/python" "$here/$program.py" --beside "$here/$program.recorded"
             check "$program" $?
@@ -121,8 +122,7 @@ for client; do
             (cd "$here" && exec_ "$venvs/torch/bin/python" $program)
             check "torch: ${program%%.py*}" $?
         done
-        # The versions of the recording.
-        venv triton36 torch==2.11.0 triton==3.6.0 numpy
+        recorded
         (cd "$here" && exec_ "$venvs/triton36/bin/python" torch_kernels.py torch_kernels.recorded --programs)
         check "torch: torch_kernels" $?
         ;;

@@ -6,8 +6,8 @@ a device.
     ptxrun exec -- python3 clients/torch_kernels.py FILE --programs  # what the compiled programs return, too
 
 A recording is a `.tar.xz`: `index.json`, the PTX of each kernel, and the memory that a launch was given and left.
-Each kernel is recorded at its first launch. Where it adds by atomics, the order of a sum is not the device's either (two
-replays on an H200 differ), and results are equal up to that order.
+Each kernel is recorded at its first launch. Where it adds by atomics, the order of a sum is not the device's either
+(two replays on an H200 differ), and results are equal up to that order.
 """
 
 import ctypes

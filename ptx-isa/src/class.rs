@@ -243,11 +243,6 @@ impl Class {
         )
     }
 
-    /// Whether the instruction orders memory.
-    pub const fn is_fence(self) -> bool {
-        matches!(self, Class::FenceBlock | Class::FenceDevice | Class::FenceSystem)
-    }
-
     /// Whether the instruction computes on registers of its lane, or shuffles them: a guard on it needs no branch.
     pub const fn is_arithmetic(self) -> bool {
         use Class::*;

@@ -65,6 +65,8 @@ pub struct Instruction {
     pub spill: bool,
     /// Loads or stores a part of a matrix for `wmma`: a machine instruction for each of its accesses.
     pub fragment: bool,
+    /// The assembler ends a block with it ([`ptx_isa::row::Row::splits`]): nothing moves across.
+    pub splits: bool,
     /// Products of a warpgroup: how many times what their class takes they keep the pipe.
     pub units: u32,
     /// Address register, and the bytes from there that a lane accesses, where both are known. Accesses
@@ -97,6 +99,7 @@ impl Instruction {
             only: false,
             spill: false,
             fragment: false,
+            splits: false,
             units: 1,
             place: None,
         }

@@ -123,6 +123,7 @@ impl<'a> Facts<'a> {
         let opcode = &program.matches[inst.opcode as usize];
         let op = opcode.row.op;
         let mut instruction = Instruction::new(opcode.class(), &[], &[]);
+        instruction.splits = (opcode.row.splits)(opcode);
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
         let mut place = None;
@@ -283,9 +284,9 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
-/// How many clocks a product of a warpgroup of this shape keeps the tensor cores: one for two columns, and at least what
-/// A (2 KB) and B (32 bytes a column) take from shared memory at 128 bytes a clock. Measured on an H200 with 8, 64, 128
-/// and 256 columns.
+/// How many clocks a product of a warpgroup of this shape keeps the tensor cores: one for two columns, and at least
+/// what A (2 KB) and B (32 bytes a column) take from shared memory at 128 bytes a clock. Measured on an H200 with 8, 64,
+/// 128 and 256 columns, both in shared memory.
 fn units(shape: &str) -> Option<u32> {
     let columns: u32 = shape.strip_prefix(".m64n")?.split_once('k')?.0.parse().ok()?;
     Some((columns / 2).max(16 + columns / 4))

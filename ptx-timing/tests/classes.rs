@@ -2,6 +2,7 @@
 
 use ptx_isa::{Match, table};
 use ptx_timing::Catalog;
+use ptx_timing::code::KernelCode;
 
 #[test]
 fn every_row_has_a_cost_on_9_0() {
@@ -11,4 +12,22 @@ fn every_row_has_a_cost_on_9_0() {
         let class = Match::new(row, notation, first).class();
         assert!(h200.class.contains_key(&class), "{}: {}", row.syntax, class.name());
     }
+}
+
+/// The assembler ends a block with what it makes branches of, as the row says: a quotient of doubles, not the start
+/// of one.
+#[test]
+fn blocks_end_where_the_row_says() {
+    let text = ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {\n\
+        .reg .b64 %rd<2>; .reg .f64 %d<4>;\n\
+        ld.param.u64 %rd0, [o]; ld.global.f64 %d0, [%rd0];\n\
+        div.rn.f64 %d1, %d0, %d0;\nrcp.approx.ftz.f64 %d2, %d1;\nadd.f64 %d3, %d2, %d1;\n\
+        st.global.f64 [%rd0], %d3;\nret;\n}\n";
+    let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
+    let module = module.unwrap_or_else(|| panic!("{diags:?}"));
+    let program = ptx_parse::lower::lower(&module, 0).unwrap();
+    let h200 = Catalog::embedded().unwrap().get("H200").unwrap();
+    let code = KernelCode::new(&program, &h200.assembler).code;
+    let ends = code.instructions.iter().filter(|i| i.splits).map(|i| i.class.name());
+    assert_eq!(ends.collect::<Vec<_>>(), ["f64-div"]);
 }

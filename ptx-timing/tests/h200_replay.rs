@@ -325,6 +325,23 @@ fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     (error, worst, correlation)
 }
 
+/// Prints what some launches are off by; see [`quality`].
+fn summary<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> (f64, f64, f64) {
+    let pairs: Vec<(f64, f64)> = rows.map(|r| r.elapsed).collect();
+    let (error, worst, correlation) = quality(&pairs);
+    let mut errors: Vec<f64> = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    println!(
+        "= {title}: {} kernels, mean absolute error {:.1} %, median {:.1} %, {} within 10 %, worst {worst:.2} times \
+         off, correlation of logarithms {correlation:.4}",
+        pairs.len(),
+        error * 100.0,
+        errors.get(errors.len() / 2).unwrap_or(&0.0) * 100.0,
+        errors.iter().filter(|e| **e <= 0.1).count()
+    );
+    (error, worst, correlation)
+}
+
 fn small_recorded_kernels() {
     let small = ["vecadd_64k_b64", "stride_copy_1", "atomic_spread", "gather_small"];
     let first = Recorded::first();
@@ -381,18 +398,11 @@ fn every_recorded_kernel() {
             println!("{group}, {title}");
             let shown = |id: &str| !apart(recorded, id) || seen;
             let rows = table(recorded, registers, &wanted, &shown);
-            let pairs: Vec<(f64, f64)> = rows.iter().map(|r| r.elapsed).collect();
-            let (error, worst, correlation) = quality(&pairs);
-            let mut errors: Vec<f64> = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).collect();
-            errors.sort_by(f64::total_cmp);
-            println!(
-                "= {group}, {title}: {} kernels, mean absolute error {:.1} %, median {:.1} %, {} within 10 %, worst \
-                 {worst:.2} times off, correlation of logarithms {correlation:.4}",
-                pairs.len(),
-                error * 100.0,
-                errors.get(errors.len() / 2).unwrap_or(&0.0) * 100.0,
-                errors.iter().filter(|e| **e <= 0.1).count()
-            );
+            let (error, worst, correlation) = summary(&format!("{group}, {title}"), rows.iter());
+            let mut held = rows.iter().filter(|row| apart(recorded, &row.id)).peekable();
+            if held.peek().is_some() {
+                summary(&format!("{group}, {title}, held back"), held);
+            }
             let bound = BOUNDS.iter().find(|b| b.0 == *group);
             let bound = bound.filter(|_| only.is_empty() && registers == Registers::Estimated);
             if let Some((_, mean, most, least)) = bound {

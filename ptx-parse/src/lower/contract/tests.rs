@@ -59,7 +59,12 @@ const KNOWN: &[&str] = &[
 
 /// The letters of a kernel's sums.
 fn letters(body: &str) -> String {
-    let text = format!("{HEAD}{body}\n}}\n");
+    letters_for("sm_90", body)
+}
+
+fn letters_for(target: &str, body: &str) -> String {
+    let head = HEAD.replace("sm_90", target);
+    let text = format!("{head}{body}\n}}\n");
     let (module, diags) = parse_and_verify(&text, "case");
     let module = module.unwrap_or_else(|| panic!("{body}: {diags:?}"));
     let body = module.functions[0].body.as_deref().expect("the kernel has a body");
@@ -98,4 +103,31 @@ fn products_join_as_the_assembler_joins_them() {
     wrong.extend(held_out);
     assert_eq!((count, others), (426, 130));
     assert_eq!(wrong, KNOWN);
+}
+
+/// Fences, commits and waits of products of matrices order no memory: ptxas 13.0 joins across them (sm_90a, sm_100a).
+#[test]
+fn what_waits_for_products_splits_nothing() {
+    let apart = |target, between: &str| {
+        let body = format!(
+            "mul.f32 %f4,%f1,%f2; {between} add.f32 %f5,%f4,%f3; st.global.f32 [%rd1],%f5; ret;"
+        );
+        letters_for(target, &body)
+    };
+    for (target, between) in [
+        ("sm_90a", "wgmma.fence.sync.aligned;"),
+        ("sm_90a", "wgmma.commit_group.sync.aligned;"),
+        ("sm_90a", "wgmma.wait_group.sync.aligned 0;"),
+        ("sm_90a", "fence.proxy.async;"),
+        ("sm_100a", "tcgen05.fence::before_thread_sync;"),
+        ("sm_100a", "tcgen05.fence::after_thread_sync;"),
+        ("sm_100a", "tcgen05.wait::ld.sync.aligned;"),
+        ("sm_100a", "tcgen05.wait::st.sync.aligned;"),
+    ] {
+        assert_eq!(apart(target, between), "F", "{between}");
+    }
+    assert_eq!(
+        (apart("sm_90a", "membar.gl;"), apart("sm_100a", "membar.gl;")),
+        ("A".into(), "A".into())
+    );
 }
