@@ -1,7 +1,7 @@
 //! Images: their sizes and pitches, and what kernels see of them.
 
 use c_border::{Answer, ParamValue, Raw, plain_struct};
-use ptx_runtime::{Access, DevicePtr};
+use ptx_runtime::{Access, DevicePtr, FixedWord};
 
 use crate::cl::{self, Error, Result};
 use crate::context::Context;
@@ -27,6 +27,9 @@ plain_struct! {
         buffer: usize,
     }
 }
+
+/// Where the format lies in a descriptor (docs/opencl.md): order, type, bytes of a texel.
+const FORMAT_AT: u32 = 40;
 
 /// What makes a memory object an image.
 #[derive(Clone, Debug)]
@@ -220,10 +223,22 @@ impl Image {
         }
         out.extend((self.row as u64).to_le_bytes());
         out.extend((self.slice as u64).to_le_bytes());
+        debug_assert_eq!(out.len() as u32, FORMAT_AT);
         for n in [self.format.order, self.format.data_type, self.element as u32, 0] {
             out.extend(n.to_le_bytes());
         }
         out
+    }
+
+    /// What of the descriptor kernels may take for constants, where the parameter at `param` is its address: the format.
+    /// Nothing writes a descriptor once it is there, and sizes differ too much from launch to launch.
+    pub fn fixed_words(&self, param: u32) -> [FixedWord; 3] {
+        let [order, data_type] = [self.format.order, self.format.data_type];
+        let words = [order, data_type, self.element as u32];
+        [0, 1, 2].map(|n| {
+            let behind = Some(FORMAT_AT + 4 * n as u32);
+            FixedWord { param, behind, value: words[n] }
+        })
     }
 
     /// Puts the descriptor into device memory.

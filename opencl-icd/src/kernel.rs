@@ -1,10 +1,13 @@
 //! Kernels: their arguments, and how they are launched.
 
+mod params;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
 use ptx_runtime::{LaunchConfig, LaunchError, Resources, TimingError, timing};
 
+use self::params::Params;
 use crate::cl::{self, Error, Result};
 use crate::device::Device;
 use crate::memory::Mem;
@@ -28,13 +31,6 @@ pub struct Kernel {
     args: Mutex<Vec<Option<Arg>>>,
 }
 object!(Kernel, INVALID_KERNEL, Kernel::held);
-
-/// Bytes of local memory that no argument has, so that none is at address 0, where there is room.
-const NULL: u64 = 16;
-
-/// What a launch passes to a kernel: the parameter block, bytes of dynamic shared memory, and what must live until the
-/// kernel has run.
-type Params = (Vec<u8>, u32, Vec<Arc<Mem>>);
 
 /// An argument. Kernels do not keep memory objects and samplers alive.
 #[derive(Clone)]
@@ -348,7 +344,7 @@ impl Kernel {
         }
         let local = self.group(device, &range)?;
         let local = self.regrouped(device, &range, local)?;
-        let (params, shared, held) = self.params(device, &resources)?;
+        let Params { block: params, shared, held, fixed } = self.params(device, &resources)?;
         let threads = local.iter().product::<usize>() as u64;
         if threads > device.max_group() as u64 {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
@@ -367,6 +363,7 @@ impl Kernel {
                     timeout: device.timeout,
                     fast_approx: code.fast_approx && device.is_host(),
                     env,
+                    fixed: fixed.clone(),
                     ..LaunchConfig::default()
                 };
                 kernel.run(&device, &code, config)
@@ -466,64 +463,6 @@ impl Kernel {
             _ => self.chosen(device, range)?,
         };
         Ok(if items(chosen) > items(local) { chosen } else { local })
-    }
-
-    fn params(&self, device: &Device, resources: &Resources) -> Result<Params> {
-        // A kernel may compare its local memory with null, which is address 0.
-        match self.params_behind(NULL, device, resources) {
-            Err(Error::OUT_OF_RESOURCES) => self.params_behind(0, device, resources),
-            done => done,
-        }
-    }
-
-    /// The same, with local memory that starts behind so many bytes.
-    fn params_behind(&self, first: u64, device: &Device, resources: &Resources) -> Result<Params> {
-        let args = self.args();
-        let mut block = vec![0u8; resources.param_bytes as usize];
-        let fixed = u64::from(resources.shared);
-        let mut end = fixed;
-        let mut held = Vec::new();
-        for ((arg, info), &(offset, size)) in
-            args.iter().zip(&self.info.args).zip(&resources.params)
-        {
-            let arg = arg.as_ref().ok_or(Error::INVALID_KERNEL_ARGS)?;
-            let place = &mut block[offset as usize..][..size as usize];
-            let value = match arg {
-                Arg::Bytes(bytes) => {
-                    place.copy_from_slice(bytes);
-                    continue;
-                }
-                Arg::Null => 0,
-                Arg::Sampler(bits) => u64::from(*bits),
-                Arg::Shared(address) => *address as u64,
-                Arg::Local(bytes) => {
-                    let align = match info.kind {
-                        ArgKind::Local { align } => align.next_power_of_two(),
-                        _ => 16,
-                    };
-                    let start = end.max(first).next_multiple_of(align);
-                    end = start.saturating_add(*bytes as u64);
-                    start
-                }
-                Arg::Memory(mem) => {
-                    let mem = mem.upgrade().ok_or(Error::INVALID_KERNEL_ARGS)?;
-                    let value = mem.image.as_ref().map_or(mem.address, |i| i.descriptor.0);
-                    held.push(mem);
-                    value
-                }
-            };
-            place.copy_from_slice(&value.to_le_bytes()[..size as usize]);
-        }
-        if end > device.local_memory() {
-            return Err(Error::OUT_OF_RESOURCES);
-        }
-        let unit = u64::from(device.profile.allocation.shared_unit);
-        let end = if end == fixed {
-            end
-        } else {
-            self.program.context.granted(end, 0, unit).min(device.local_memory())
-        };
-        Ok((block, (end - fixed) as u32, held))
     }
 
     /// `clGetKernelInfo`

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use ptx_isa::fixed::FixedWord;
 use ptx_isa::special::Environment;
 use ptx_isa::texture::Texture;
 use ptx_parse::code::STACK;
@@ -53,6 +54,8 @@ pub struct LaunchParams {
     pub cooperative: bool,
     /// `%envreg3` to `%envreg18`.
     pub env: Environment,
+    /// Words that compiled code may take for constants.
+    pub fixed: Vec<FixedWord>,
     /// Clocks and timers count instructions, not time: with one host thread, every run reads the same.
     pub steady_clock: bool,
     /// Another order of blocks and warps, the same for the same number.
@@ -86,6 +89,7 @@ impl Default for LaunchParams {
             progress: None,
             cooperative: false,
             env: Environment::default(),
+            fixed: Vec::new(),
             steady_clock: false,
             schedule: None,
         }

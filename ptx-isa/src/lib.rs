@@ -21,6 +21,7 @@ pub mod barrier;
 pub mod class;
 pub mod directives;
 pub mod effect;
+pub mod fixed;
 pub mod matched;
 pub mod matrix;
 pub mod mbarrier;

@@ -47,6 +47,7 @@ mod compile;
 mod control;
 mod counted;
 mod ctx;
+mod decided;
 mod device;
 mod divergence;
 mod dump;

@@ -3,6 +3,7 @@
 use ptx_isa::special::Sreg;
 use ptx_parse::code::Program;
 
+use crate::decided::decide;
 use crate::divergence::{self, Divergence};
 use crate::form::Form;
 use crate::geometry::Geometry;
@@ -50,6 +51,7 @@ pub(crate) fn middle(
             i.op = Op::Const(constant);
         }
     }
+    decide(&mut func, &assumed.fixed);
     opt::run(&mut func);
     // Below sm_70 lanes of a warp go one way after the other. A watcher takes every meeting for a barrier of the block.
     let may_meet =

@@ -13,12 +13,17 @@ use crate::nans::nans;
 use crate::reductions;
 use crate::variance::Variance;
 
-/// Runs all passes.
-pub(crate) fn run(f: &mut Func) {
+/// Constant folding, copies and value numbering, until what phis of one value bring is used.
+pub(crate) fn fold(f: &mut Func) {
     for _ in 0..2 {
         phis(f);
         number(f);
     }
+}
+
+/// Runs all passes.
+pub(crate) fn run(f: &mut Func) {
+    fold(f);
     hoist(f);
     let map = early_loads(f);
     rename(f, &map);

@@ -1,6 +1,7 @@
 //! What a caller may say about the code that it wants.
 
 use ptx_isa::Space;
+use ptx_isa::fixed::FixedWord;
 use ptx_parse::code::STACK;
 
 /// A launch that code is compiled for; others of about its size can use the code too.
@@ -13,6 +14,8 @@ pub struct Seen<'a> {
     /// Global offset of an OpenCL launch, in work-items: `%envreg3` to `%envreg5`, as [`crate::Device::special`] gives
     /// them.
     pub offset: [u32; 3],
+    /// Words that code may take for constants.
+    pub fixed: &'a [FixedWord],
 }
 
 /// What of a kernel's accesses compiled code asks a [`Watcher`](crate::Watcher) about.

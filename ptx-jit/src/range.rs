@@ -2,6 +2,7 @@
 
 use flow::{Dominators, Loop};
 use ptx_isa::effect::Effect;
+use ptx_isa::fixed::FixedWord;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Ty;
@@ -22,6 +23,8 @@ pub(crate) struct Assumptions {
     pub params: Vec<(u32, u32)>,
     /// What is known of the global offset in each dimension.
     pub offset: [GlobalOffset; 3],
+    /// Words that are constants of the code.
+    pub fixed: Vec<FixedWord>,
 }
 
 /// What is known of one dimension of a launch's global offset, which kernels read from `%envreg3` to `%envreg5`.
@@ -97,13 +100,18 @@ pub(crate) fn is_unsigned((lo, hi): (i64, i64)) -> bool {
 impl Assumptions {
     /// Nothing but what every launch keeps.
     pub(crate) fn none() -> Assumptions {
-        Assumptions { grid: [u32::MAX; 3], params: Vec::new(), offset: [GlobalOffset::ANY; 3] }
+        Assumptions {
+            grid: [u32::MAX; 3],
+            params: Vec::new(),
+            offset: [GlobalOffset::ANY; 3],
+            fixed: Vec::new(),
+        }
     }
 
     /// What holds of a launch like this one and of larger ones up to about four times. The program alone says which
     /// parameters count, so that code is found in a cache without a look at its middle form.
     pub(crate) fn like(program: &Program, seen: Seen<'_>) -> Assumptions {
-        let Seen { grid, params, offset } = seen;
+        let Seen { grid, params, offset, fixed } = seen;
         let bucket = |v: u32, least: u32| {
             let mut top = least;
             while top < v {
@@ -128,12 +136,13 @@ impl Assumptions {
         } else {
             offset.map(GlobalOffset::like)
         };
-        Assumptions { grid: grid.map(|n| bucket(n, 63)), params: bounded, offset }
+        let fixed = fixed.to_vec();
+        Assumptions { grid: grid.map(|n| bucket(n, 63)), params: bounded, offset, fixed }
     }
 
     /// Whether they hold of a launch.
     pub(crate) fn hold(&self, launch: Seen<'_>) -> bool {
-        let Seen { grid, params, offset } = launch;
+        let Seen { grid, params, offset, fixed } = launch;
         let small = |(at, most): &(u32, u32)| {
             params
                 .get(*at as usize..*at as usize + 4)
@@ -142,6 +151,7 @@ impl Assumptions {
         };
         (0..3).all(|d| grid[d] <= self.grid[d] && self.offset[d].holds(offset[d]))
             && self.params.iter().all(small)
+            && self.fixed.iter().all(|word| fixed.contains(word))
     }
 
     /// The value of a register that is the same in all launches of which they hold.

@@ -312,7 +312,8 @@ const VERSIONS: usize = 4;
 /// What compiled code may depend on of a launch.
 fn seen(launch: &LaunchParams) -> Seen<'_> {
     let [x, y, z, ..] = launch.env;
-    Seen { grid: launch.grid, params: &launch.params, offset: [x, y, z] }
+    let (params, fixed) = (&launch.params, &launch.fixed);
+    Seen { grid: launch.grid, params, offset: [x, y, z], fixed }
 }
 
 /// The launches that code beside a module is for: those of a few blocks with small parameters, as most are, and those
@@ -321,8 +322,8 @@ pub(crate) fn bundled_sizes<T>(program: &Program, with: impl FnOnce([Seen<'_>; 2
     let bytes = program.param_bytes as usize;
     let (small, large) = (vec![0; bytes], vec![0xff; bytes]);
     with([
-        Seen { grid: [1; 3], params: &small, offset: [0; 3] },
-        Seen { grid: [u32::MAX; 3], params: &large, offset: [0; 3] },
+        Seen { grid: [1; 3], params: &small, offset: [0; 3], fixed: &[] },
+        Seen { grid: [u32::MAX; 3], params: &large, offset: [0; 3], fixed: &[] },
     ])
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ptx_check::Finding;
 use ptx_interp::{Kernel, LaunchParams, Report};
+use ptx_isa::fixed::FixedWord;
 use ptx_isa::special::Environment;
 use ptx_parse::Span;
 use ptx_parse::code::Refusal;
@@ -67,6 +68,8 @@ pub struct LaunchConfig {
     pub fast_approx: bool,
     /// `%envreg3` to `%envreg18`: what an OpenCL launch is of its range.
     pub env: Environment,
+    /// Words that compiled code may take for constants: the caller answers for them.
+    pub fixed: Vec<FixedWord>,
     /// Where launches are checked: runs blocks and warps in another order, the same for the same number. Where it is
     /// missing, `PTXRUN_SCHEDULE` decides.
     pub schedule: Option<u64>,
@@ -98,6 +101,7 @@ impl Default for LaunchConfig {
             fast_nan: false,
             fast_approx: false,
             env: Environment::default(),
+            fixed: Vec::new(),
             schedule: None,
         }
     }
@@ -382,6 +386,7 @@ impl Context {
             progress: config.progress,
             cooperative: config.cooperative,
             env: config.env,
+            fixed: config.fixed,
             steady_clock: false,
             schedule: match self.checker() {
                 Some(_) => config.schedule.or_else(|| environment::schedule().ok().flatten()),

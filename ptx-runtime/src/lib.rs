@@ -72,6 +72,7 @@ pub use ptx_interp::{
     Unified,
 };
 pub use ptx_isa as isa;
+pub use ptx_isa::fixed::FixedWord;
 pub use ptx_jit::vector_bits;
 pub use ptx_parse as parse;
 pub use ptx_timing as timing;

@@ -79,12 +79,21 @@ int __image_layer(__image m, int layer) { return __ptx_max(__ptx_min(layer, (int
 int __image_layer(__image m, float layer) { return __image_layer(m, (int)__ptx_rint(layer)); }
 
 //! __image_texel_f __image_texel_i __image_texel_ui
-#define FETCH(T, CONVERT) { \
+#define FETCH(T, CONVERT, WHOLE) { \
+    if (n > 2u) { WHOLE(T, CONVERT) break; } \
     __global const T *q = (__global const T *)address; \
     c.x = CONVERT(q[0]); \
     if (n > 1u) c.y = CONVERT(q[1]); \
-    if (n > 2u) { c.z = CONVERT(q[2]); c.w = CONVERT(q[3]); } \
     break; }
+// Texels of four channels are loaded and stored whole: their addresses are multiples of their size.
+#define WHOLE8(T, CONVERT) \
+    uint w = *(__global const uint *)address; \
+    c.x = CONVERT((T)w); c.y = CONVERT((T)(w >> 8)); c.z = CONVERT((T)(w >> 16)); c.w = CONVERT((T)(w >> 24));
+#define WHOLE16(T, CONVERT) \
+    uint2 w = *(__global const uint2 *)address; \
+    c.x = CONVERT(as_##T((ushort)w.x)); c.y = CONVERT(as_##T((ushort)(w.x >> 16))); \
+    c.z = CONVERT(as_##T((ushort)w.y)); c.w = CONVERT(as_##T((ushort)(w.y >> 16)));
+#define WHOLE32(T, CONVERT) c = *(__global const T##4 *)address;
 // Channels in memory to components (5.3.1.1).
 #define REORDER(ONE) \
     switch (ORDER(m)) { \
@@ -107,12 +116,12 @@ float4 __image_texel_f(__image m, int x, int y, int z)
     uint n = __image_channels(ORDER(m));
     float4 c = (float4)(0.0f);
     switch (TYPE(m)) {
-    case CLK_UNORM_INT8: FETCH(uchar, UNORM8)
-    case CLK_UNORM_INT16: FETCH(ushort, UNORM16)
-    case CLK_SNORM_INT8: FETCH(char, SNORM8)
-    case CLK_SNORM_INT16: FETCH(short, SNORM16)
-    case CLK_HALF_FLOAT: FETCH(half, (float))
-    case CLK_FLOAT: FETCH(float, )
+    case CLK_UNORM_INT8: FETCH(uchar, UNORM8, WHOLE8)
+    case CLK_UNORM_INT16: FETCH(ushort, UNORM16, WHOLE16)
+    case CLK_SNORM_INT8: FETCH(char, SNORM8, WHOLE8)
+    case CLK_SNORM_INT16: FETCH(short, SNORM16, WHOLE16)
+    case CLK_HALF_FLOAT: FETCH(half, (float), WHOLE16)
+    case CLK_FLOAT: FETCH(float, , WHOLE32)
     case CLK_UNORM_SHORT_565: {
         uint w = *(__global const ushort *)address;
         c = (float4)(BITS(w, 11, 5), BITS(w, 5, 6), BITS(w, 0, 5), 1.0f);
@@ -139,9 +148,9 @@ V __image_texel_##SUFFIX(__image m, int x, int y, int z) \
     uint n = __image_channels(ORDER(m)); \
     V c = (V)(0); \
     switch (TYPE(m)) { \
-    case CLK_##KIND##_INT8: FETCH(T8, ) \
-    case CLK_##KIND##_INT16: FETCH(T16, ) \
-    case CLK_##KIND##_INT32: FETCH(T32, ) \
+    case CLK_##KIND##_INT8: FETCH(T8, , WHOLE8) \
+    case CLK_##KIND##_INT16: FETCH(T16, , WHOLE16) \
+    case CLK_##KIND##_INT32: FETCH(T32, , WHOLE32) \
     } \
     REORDER(1) \
     return c; \
@@ -218,12 +227,19 @@ READ(half4, read_imageh, __image_filter, __image_at_f, convert_half4)
     case CLK_BGRA: c = c.zyxw; break; \
     case CLK_ARGB: c = c.wxyz; break; \
     }
-#define PUT(T, CONVERT) { \
+#define PUT(T, CONVERT, WHOLE) { \
+    if (n > 2u) { WHOLE(CONVERT) break; } \
     __global T *q = (__global T *)address; \
     q[0] = CONVERT(c.x); \
     if (n > 1u) q[1] = CONVERT(c.y); \
-    if (n > 2u) { q[2] = CONVERT(c.z); q[3] = CONVERT(c.w); } \
     break; }
+#define PUT8(CONVERT) *(__global uint *)address = \
+    (uint)as_uchar(CONVERT(c.x)) | (uint)as_uchar(CONVERT(c.y)) << 8 | \
+    (uint)as_uchar(CONVERT(c.z)) << 16 | (uint)as_uchar(CONVERT(c.w)) << 24;
+#define PUT16(CONVERT) *(__global uint2 *)address = (uint2)( \
+    (uint)as_ushort(CONVERT(c.x)) | (uint)as_ushort(CONVERT(c.y)) << 16, \
+    (uint)as_ushort(CONVERT(c.z)) | (uint)as_ushort(CONVERT(c.w)) << 16);
+#define PUT32(CONVERT) *(__global uint4 *)address = as_uint4(c);
 #define TO_UNORM8(v) convert_uchar_sat_rte((v) * 255.0f)
 #define TO_UNORM16(v) convert_ushort_sat_rte((v) * 65535.0f)
 #define TO_SNORM8(v) convert_char_sat_rte((v) * 127.0f)
@@ -235,12 +251,12 @@ void __image_put_f(__image m, int x, int y, int z, float4 c)
     uint n = __image_channels(ORDER(m));
     TO_MEMORY
     switch (TYPE(m)) {
-    case CLK_UNORM_INT8: PUT(uchar, TO_UNORM8)
-    case CLK_UNORM_INT16: PUT(ushort, TO_UNORM16)
-    case CLK_SNORM_INT8: PUT(char, TO_SNORM8)
-    case CLK_SNORM_INT16: PUT(short, TO_SNORM16)
-    case CLK_HALF_FLOAT: PUT(half, convert_half_rte)
-    case CLK_FLOAT: PUT(float, )
+    case CLK_UNORM_INT8: PUT(uchar, TO_UNORM8, PUT8)
+    case CLK_UNORM_INT16: PUT(ushort, TO_UNORM16, PUT16)
+    case CLK_SNORM_INT8: PUT(char, TO_SNORM8, PUT8)
+    case CLK_SNORM_INT16: PUT(short, TO_SNORM16, PUT16)
+    case CLK_HALF_FLOAT: PUT(half, convert_half_rte, PUT16)
+    case CLK_FLOAT: PUT(float, , PUT32)
     case CLK_UNORM_SHORT_565:
         *(__global ushort *)address = (ushort)(TO_BITS(c.x, 5) << 11 | TO_BITS(c.y, 6) << 5 | TO_BITS(c.z, 5));
         break;
@@ -258,9 +274,9 @@ void __image_put_i(__image m, int x, int y, int z, int4 c)
     uint n = __image_channels(ORDER(m));
     TO_MEMORY
     switch (TYPE(m)) {
-    case CLK_SIGNED_INT8: PUT(char, convert_char_sat)
-    case CLK_SIGNED_INT16: PUT(short, convert_short_sat)
-    case CLK_SIGNED_INT32: PUT(int, )
+    case CLK_SIGNED_INT8: PUT(char, convert_char_sat, PUT8)
+    case CLK_SIGNED_INT16: PUT(short, convert_short_sat, PUT16)
+    case CLK_SIGNED_INT32: PUT(int, , PUT32)
     }
 }
 void __image_put_ui(__image m, int x, int y, int z, uint4 c)
@@ -269,9 +285,9 @@ void __image_put_ui(__image m, int x, int y, int z, uint4 c)
     uint n = __image_channels(ORDER(m));
     TO_MEMORY
     switch (TYPE(m)) {
-    case CLK_UNSIGNED_INT8: PUT(uchar, convert_uchar_sat)
-    case CLK_UNSIGNED_INT16: PUT(ushort, convert_ushort_sat)
-    case CLK_UNSIGNED_INT32: PUT(uint, )
+    case CLK_UNSIGNED_INT8: PUT(uchar, convert_uchar_sat, PUT8)
+    case CLK_UNSIGNED_INT16: PUT(ushort, convert_ushort_sat, PUT16)
+    case CLK_UNSIGNED_INT32: PUT(uint, , PUT32)
     }
 }
 // Writes outside of the image are dropped.

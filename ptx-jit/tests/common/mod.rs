@@ -184,8 +184,8 @@ impl Case {
     /// What compiling may depend on.
     pub fn seen(&self) -> ptx_jit::Seen<'_> {
         let [x, y, z, ..] = self.params.env;
-        let LaunchParams { grid, params, .. } = &self.params;
-        ptx_jit::Seen { grid: *grid, params, offset: [x, y, z] }
+        let LaunchParams { grid, params, fixed, .. } = &self.params;
+        ptx_jit::Seen { grid: *grid, params, offset: [x, y, z], fixed }
     }
     pub fn run_compiled(&self, kernel: &ptx_jit::Kernel) -> Result<(), Stop> {
         let launch = Launch {
