@@ -102,10 +102,15 @@ pub(super) fn in_turn(form: Form, first: u32, run: u32) -> Vec<u32> {
 fn columns_by_words(g: &mut Gen<'_, '_>, rows: &[Value]) -> Vec<Value> {
     let form = g.form;
     let (lanes, half) = (u32::from(form.lanes), u32::from(form.lanes / 2));
-    let mut e = g.emitter(true);
     if let [a, b] = rows[..] {
+        let mut e = g.emitter(true);
         return vec![e.permute(a, b, &second(form, 0)), e.permute(a, b, &second(form, 1))];
     }
+    if let (true, [a, b, c, d]) = (by_halves(form), rows) {
+        let [[p, r], [q, s]] = [halves(g, *a, *c), halves(g, *b, *d)];
+        return four_by_four(g, [p, r, q, s]).to_vec();
+    }
+    let mut e = g.emitter(true);
     // Elements 0 and 1 of half the lanes each, then 2 and 3.
     let mut out = Vec::new();
     for first in [0, 2] {
@@ -123,6 +128,11 @@ fn columns_by_words(g: &mut Gen<'_, '_>, rows: &[Value]) -> Vec<Value> {
 fn rows_by_words(g: &mut Gen<'_, '_>, x: &[Value]) -> Vec<Value> {
     let form = g.form;
     let starts = [0, u32::from(form.lanes / 2)];
+    if let (true, [x, y, z, w]) = (by_halves(form), x) {
+        let [a, b, c, d] = four_by_four(g, [*x, *y, *z, *w]);
+        let [[p, r], [q, s]] = [halves(g, a, b), halves(g, c, d)];
+        return vec![p, q, r, s];
+    }
     let mut e = g.emitter(true);
     let mut rows = Vec::new();
     for first in starts {
@@ -135,4 +145,36 @@ fn rows_by_words(g: &mut Gen<'_, '_>, x: &[Value]) -> Vec<Value> {
         }
     }
     rows
+}
+
+/// Whether vectors are turned in halves of four words, in which instructions of 256 bits exchange words at once.
+pub(super) fn by_halves(form: Form) -> bool {
+    form.lanes == 8
+}
+
+/// The lower halves of two vectors of eight words, and the upper ones.
+fn halves(g: &mut Gen<'_, '_>, x: Value, y: Value) -> [Value; 2] {
+    let mut e = g.emitter(true);
+    let lower = e.permute(x, y, &[0, 1, 2, 3, 8, 9, 10, 11]);
+    [lower, e.permute(x, y, &[4, 5, 6, 7, 12, 13, 14, 15])]
+}
+
+/// Four vectors of eight words with rows and columns exchanged, in each half by itself.
+fn four_by_four(g: &mut Gen<'_, '_>, [a, b, c, d]: [Value; 4]) -> [Value; 4] {
+    let mut e = g.emitter(true);
+    let words = [[0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]];
+    let [front, back] = [(a, b), (c, d)].map(|(x, y)| words.map(|which| e.permute(x, y, &which)));
+    let mut longs = |n: usize, which: [u32; 8]| e.permute(front[n], back[n], &which);
+    let [low, high] = [[0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]];
+    [longs(0, low), longs(0, high), longs(1, low), longs(1, high)]
+}
+
+/// Eight vectors of eight words with rows and columns exchanged.
+pub(super) fn eight_by_eight(g: &mut Gen<'_, '_>, rows: [Value; 8]) -> [Value; 8] {
+    let [a, b, c, d, e, f, h, i] = rows;
+    let [[a, e], [b, f], [c, h], [d, i]] =
+        [(a, e), (b, f), (c, h), (d, i)].map(|(x, y)| halves(g, x, y));
+    let [lower, upper] = [four_by_four(g, [a, b, c, d]), four_by_four(g, [e, f, h, i])];
+    let [[a, b, c, d], [e, f, h, i]] = [lower, upper];
+    [a, b, c, d, e, f, h, i]
 }

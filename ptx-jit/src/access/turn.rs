@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::Value;
 
+use super::rows::{by_halves, eight_by_eight};
 use crate::generator::Gen;
 
 /// How many of each, in powers of two, and which: the rows or columns `number << log` up to the next one's.
@@ -90,6 +91,17 @@ impl Turn {
         Held(g.emitter(true).permute(a.0, b.0, &which), to)
     }
 
+    /// Whether records have as many words as vectors, and most of these are asked for.
+    fn by_halves(&self, g: &Gen<'_, '_>) -> bool {
+        by_halves(g.form) && self.words == 8 && self.count >= 4
+    }
+
+    /// Eight rows or columns as the others.
+    fn exchanged(&self, g: &mut Gen<'_, '_>, vectors: &[Value]) -> [Value; 8] {
+        let vectors = vectors.try_into().expect("there are as many as words");
+        eight_by_eight(g, vectors)
+    }
+
     /// Words side by side in the first lanes.
     fn dense(&self, words: Vec<u32>) -> Vec<Option<u32>> {
         let mut out: Vec<Option<u32>> = words.into_iter().map(Some).collect();
@@ -103,6 +115,12 @@ impl Turn {
         g: &mut Gen<'_, '_>,
         mut row: impl FnMut(&mut Gen<'_, '_>, u32) -> Value,
     ) -> Vec<Value> {
+        if self.by_halves(g) {
+            let rows: Vec<Value> = (0..self.words).map(|n| row(g, n)).collect();
+            let all = self.exchanged(g, &rows);
+            let word = |c: &u32| self.columns.iter().position(|x| x == &Some(*c));
+            return self.values.iter().filter_map(word).map(|w| all[w]).collect();
+        }
         let mut made = Made::new();
         let rows = Turn::all(self.words as usize);
         let spans = self.values.iter().map(|c| Span { log: 0, number: *c });
@@ -151,6 +169,15 @@ impl Turn {
         g: &mut Gen<'_, '_>,
         values: &[Value],
     ) -> Vec<(u32, Value, Vec<bool>)> {
+        if self.by_halves(g) && self.count as u32 == self.words {
+            let mut columns = values.to_vec();
+            for (c, x) in self.values.iter().zip(values) {
+                columns[*c as usize] = *x;
+            }
+            let all = self.exchanged(g, &columns);
+            let on = vec![true; self.lanes as usize];
+            return (0..).zip(all).map(|(n, x)| (n, x, on.clone())).collect();
+        }
         let mut made = Made::new();
         let word = |c: u32| self.columns.iter().position(|x| *x == Some(c)).unwrap_or(0) as u32;
         for (c, x) in self.values.iter().zip(values) {

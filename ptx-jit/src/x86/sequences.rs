@@ -328,6 +328,20 @@ impl Selector<'_> {
         if let Some(upper) = in_turn(which) {
             return self.words_in_turn(d, x, y, upper);
         }
+        if let Some(upper) = every_second(which) {
+            self.halves_of_longs(d, upper, x, y);
+            return Ok(());
+        }
+        if let Some((op, element, number)) = one_instruction(which) {
+            let (to, x) = (Operand::Def(d, self.target.whole), self.z(x));
+            let mut operands = vec![to, x];
+            if op != V::SwapWords {
+                operands.push(self.z(y));
+            }
+            operands.extend(number.map(Operand::Imm));
+            self.emit(self.code(op, element), &operands);
+            return Ok(());
+        }
         let taken = which.iter().enumerate().fold(0i64, |m, (n, w)| m | i64::from(w / lanes) << n);
         let all = self.target.all_lanes();
         let to = Operand::Def(d, self.target.whole);
@@ -429,4 +443,106 @@ fn in_turn(which: &[u32]) -> Option<bool> {
         .into_iter()
         .position(|first| from(first).eq(which.iter().copied()))
         .map(|n| n == 1)
+}
+
+/// Whether numbers of words are every second of two vectors, from the first (`false`) or the second on.
+fn every_second(which: &[u32]) -> Option<bool> {
+    [0, 1]
+        .into_iter()
+        .position(|first| which.iter().enumerate().all(|(n, w)| *w == 2 * n as u32 + first))
+        .map(|n| n == 1)
+}
+
+/// The instruction that takes eight words of two vectors by these numbers, and the number in it, where there is one.
+fn one_instruction(which: &[u32]) -> Option<(V, Element, Option<i64>)> {
+    let which: [u32; 8] = which.try_into().ok()?;
+    let fixed = [
+        (V::LowerInTurn, Element::Words, [0, 8, 1, 9, 4, 12, 5, 13]),
+        (V::UpperInTurn, Element::Words, [2, 10, 3, 11, 6, 14, 7, 15]),
+        (V::LowerInTurn, Element::Longs, [0, 1, 8, 9, 4, 5, 12, 13]),
+        (V::UpperInTurn, Element::Longs, [2, 3, 10, 11, 6, 7, 14, 15]),
+    ];
+    if let Some((op, element, _)) = fixed.into_iter().find(|f| f.2 == which) {
+        return Some((op, element, None));
+    }
+    let [low, high] = [0, 4].map(|n| [which[n], which[n + 1], which[n + 2], which[n + 3]]);
+    let half = |w: [u32; 4]| {
+        (w[0] % 4 == 0 && (1..4).all(|n| w[n] == w[0] + n as u32)).then_some(i64::from(w[0] / 4))
+    };
+    if let (Some(low), Some(high)) = (half(low), half(high)) {
+        return Some((V::PickHalves, Element::Longs, Some(low | high << 4)));
+    }
+    // The same in both halves.
+    let number = |from: [u32; 4]| {
+        let alike =
+            (0..4).all(|n| (from[n]..from[n] + 4).contains(&low[n]) && high[n] == low[n] + 4);
+        let place = |n: usize| i64::from(low[n] - from[n]) << (2 * n);
+        alike.then(|| (0..4).map(place).sum::<i64>())
+    };
+    let of_one = number([0; 4]).map(|n| (V::SwapWords, Element::Words, Some(n)));
+    of_one.or_else(|| number([0, 0, 8, 8]).map(|n| (V::PickWords, Element::Words, Some(n))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the instruction does, from the manual of the processor.
+    fn done((op, element, number): (V, Element, Option<i64>)) -> Vec<u32> {
+        let number = number.unwrap_or(0) as u32;
+        let two = |n: u32| number >> (2 * n) & 3;
+        let half = |n: u32| (0..4).map(move |w| 4 * n + w);
+        let longs = element == Element::Longs;
+        match op {
+            V::PickHalves => half(number & 3).chain(half(number >> 4 & 3)).collect(),
+            V::SwapWords => (0..8).map(|l| l / 4 * 4 + two(l % 4)).collect(),
+            V::PickWords => {
+                (0..8).map(|l| l / 4 * 4 + two(l % 4) + if l % 4 < 2 { 0 } else { 8 }).collect()
+            }
+            V::LowerInTurn | V::UpperInTurn => {
+                let first = if op == V::LowerInTurn { 0 } else { 2 };
+                let place = |n: u32| {
+                    if longs { first + n % 2 + n / 2 * 8 } else { first + n / 2 + n % 2 * 8 }
+                };
+                (0..8).map(|l| l / 4 * 4 + place(l % 4)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_instruction_does_what_is_asked() {
+        let mut found = 0;
+        // All that can be one instruction, and as many others.
+        let mut seed = 1u32;
+        let mut next = |n: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) % n
+        };
+        for turn in 0..20_000 {
+            let [a, b, c, d] = [(); 4].map(|()| next(4));
+            let which: Vec<u32> = match turn % 4 {
+                0 => [a, b, c, d].iter().flat_map(|n| [2 * n, 2 * n + 1 + next(2)]).collect(),
+                1 => (0..8).map(|l| l / 4 * 4 + [a, b, c + 8, d + 8][l as usize % 4]).collect(),
+                2 => (0..8).map(|l| l / 4 * 4 + [a, b, c, d][l as usize % 4]).collect(),
+                _ => [a, b].iter().flat_map(|h| (0..4).map(move |w| 4 * h + w)).collect(),
+            };
+            if let Some(one) = one_instruction(&which) {
+                assert_eq!(done(one), which, "{one:?}");
+                found += 1;
+            } else {
+                assert_eq!(turn % 4, 0, "{which:?}");
+            }
+        }
+        assert!(found >= 15_000);
+        for which in [
+            [0, 8, 1, 9, 4, 12, 5, 13],
+            [2, 10, 3, 11, 6, 14, 7, 15],
+            [0, 1, 8, 9, 4, 5, 12, 13],
+            [2, 3, 10, 11, 6, 7, 14, 15],
+        ] {
+            let one = one_instruction(&which).unwrap();
+            assert_eq!((done(one), one.2), (which.to_vec(), None));
+        }
+    }
 }
