@@ -206,6 +206,10 @@ impl Graph {
 
     /// Finds workers for what is ready.
     fn wake(&mut self) {
+        // Nobody is woken for what a thread that waits has taken.
+        while self.ready.front().is_some_and(|e| node(&**e).run.is_none()) {
+            self.ready.pop_front();
+        }
         for _ in 0..self.ready.len().min(cores()) {
             if self.idle > 0 {
                 READY.notify_one();
@@ -361,9 +365,7 @@ pub fn wait<C: Command + 'static>(command: &Arc<C>) -> i32 {
             Missing::Work(work) => {
                 let last = path.pop().unwrap_or_else(|| Arc::clone(command) as Shared);
                 graph = execute(&last, work, path.last(), graph);
-                if !graph.ready.is_empty() {
-                    graph.wake();
-                }
+                graph.wake();
             }
             Missing::Elsewhere => {
                 graph.waiting += 1;
@@ -445,5 +447,26 @@ mod tests {
         assert!(signal(&signalled, -5) && !signal(&signalled, 0));
         assert_eq!(wait(&after), cl::COMPLETE);
         assert_eq!(told.status(), Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0);
+    }
+
+    #[test]
+    fn nobody_is_woken_for_what_is_taken() {
+        let mut graph = Graph::default();
+        let step = |taken: bool| {
+            let step = Step::new();
+            node(&*step).run = (!taken).then(|| Box::new(|| Ok(None)) as Work);
+            step
+        };
+        for _ in 0..3 {
+            graph.announce(step(true));
+        }
+        graph.wake();
+        assert_eq!((graph.ready.len(), graph.workers), (0, 0));
+        graph.announce(step(true));
+        graph.announce(step(false));
+        graph.announce(step(true));
+        graph.workers = cores().max(2);
+        graph.wake();
+        assert_eq!(graph.ready.len(), 2, "what can start and what is behind it stay");
     }
 }
