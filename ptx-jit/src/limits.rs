@@ -344,6 +344,9 @@ fn slices_of_sixteen_registers(f: &Func, live: u32) -> u32 {
     slices.next_power_of_two() >> u32::from(!slices.is_power_of_two())
 }
 
+/// Most operations on vectors that a group of more than two slices has, for [`Form::AVX2`].
+const MOST_OPERATIONS: u32 = 512;
+
 /// The lanes of a group whose slices have eight, for [`Form::AVX2`]; `None`: slices of four suit the kernel better.
 fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option<Geometry> {
     let with = |width: u32| Geometry { block, width };
@@ -374,7 +377,13 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
     };
     let all = || f.blocks.iter().flat_map(|b| &b.insts);
     let least = if all().filter(|v| calls(v)).count() * 16 > all().count() { 16 } else { 8 };
-    let vector = with(width.max(least).min(most));
+    let mut vector = with(width.max(least).min(most));
+    // Four slices side by side are no faster there than two, and take twice as long to compile.
+    let varying = |v: &&u32| divergence.of[**v as usize] == Variance::Varying;
+    let operations = all().filter(varying).count() as u32;
+    while vector.width > 16 && operations * (vector.width / 8) > MOST_OPERATIONS {
+        vector.width /= 2;
+    }
     (waits(f) || !one_by_one_pays(f, vector, assumed)).then_some(vector)
 }
 

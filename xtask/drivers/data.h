@@ -110,7 +110,7 @@ static uint32_t random_word(void)
     return state >> 16;
 }
 
-static char *read_text(const char *folder, const char *name, const char *ending)
+static inline char *read_text(const char *folder, const char *name, const char *ending)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);

@@ -1,7 +1,8 @@
 //! Times of host programs in C: through the OpenCL loader by our driver and by others, and through `libcuda.so.1`, as
 //! their users meet them.
 //!
-//! `xtask/drivers/opencl.c` and `cuda.c` are the programs, `cases.h` has the table of kernels. Each measurement is a
+//! `xtask/drivers/opencl.c` and `cuda.c` are the programs, `cases.h` has the table of kernels; `loops.c` has plain loops
+//! for those that memory limits. Each measurement is a
 //! process of its own whose loader finds one driver; drivers take turns, so that what else the machine does meets all
 //! of them. CUDA gets the PTX that our compiler makes of the same OpenCL C.
 
@@ -79,10 +80,14 @@ const KEPT_APART: [&str; 16] = [
     "stencil_narrow",
 ];
 
-/// Names of our driver, of it with its interpreter only, and of our library for CUDA.
+/// Names of our driver, of it with its interpreter only, of our library for CUDA, and of loops in C.
 const OURS: &str = "ptxrun";
 const INTERPRETER: &str = "interpreter";
 const CUDA: &str = "ptxrun-cuda";
+const LOOPS: &str = "loop";
+
+/// The class of kernels that have a loop in C.
+const LOOPED: &str = "memory";
 
 fn peer(text: &str) -> Result<(String, PathBuf), String> {
     let (name, path) = text.split_once('=').ok_or("a name, `=` and a path")?;
@@ -161,7 +166,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 type Measured = (BTreeMap<String, Kernel>, BTreeMap<(Launched, String), Vec<Measurement>>);
 
 fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
-    build(root, folder, "opencl", "-lOpenCL")?;
+    build(root, folder, "opencl", &["-O2", "-lOpenCL"])?;
+    build(root, folder, "loops", &["-O3", "-march=native"])?;
     let own = [(OURS, &options.icd), (INTERPRETER, &options.icd)];
     for (name, path) in own.into_iter().chain(options.peer.iter().map(|(n, p)| (n.as_str(), p))) {
         let vendors = folder.join(name);
@@ -170,7 +176,7 @@ fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
     }
     let (kernels, launches) = launches(options, folder)?;
     if let Some(path) = &options.cuda {
-        build(root, folder, "cuda", "-ldl")?;
+        build(root, folder, "cuda", &["-O2", "-ldl"])?;
         let libraries = folder.join(CUDA);
         std::fs::create_dir_all(&libraries)?;
         std::os::unix::fs::symlink(library(path)?, libraries.join("libcuda.so.1"))?;
@@ -192,9 +198,10 @@ fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
                 launched.size
             );
             for name in [OURS].into_iter().chain(others(options)) {
-                let images = kernels.get(&launched.kernel).is_some_and(|k| k.class == "images");
+                let class = kernels.get(&launched.kernel).map_or("", |k| k.class.as_str());
                 let skip = match name {
-                    CUDA => !launched.plain() || images,
+                    CUDA => !launched.plain() || class == "images",
+                    LOOPS => !launched.plain() || class != LOOPED,
                     INTERPRETER => !launched.plain() || launched.size != "small",
                     _ => false,
                 };
@@ -217,16 +224,17 @@ fn measure(options: &Options, root: &Path, folder: &Path) -> Result<Measured> {
 fn others(options: &Options) -> impl Iterator<Item = &str> {
     let interpreter = options.interpreter.then_some(INTERPRETER);
     let cuda = options.cuda.is_some().then_some(CUDA);
-    options.peer.iter().map(|p| p.0.as_str()).chain(interpreter).chain(cuda)
+    options.peer.iter().map(|p| p.0.as_str()).chain(interpreter).chain(cuda).chain([LOOPS])
 }
 
 /// Builds one of the host programs.
-fn build(root: &Path, folder: &Path, name: &str, needs: &str) -> Result<()> {
+fn build(root: &Path, folder: &Path, name: &str, options: &[&str]) -> Result<()> {
     let built = Command::new("cc")
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .args(["-Wall", "-Wextra", "-Werror", "-o"])
         .arg(folder.join(name))
         .arg(root.join(format!("{name}.c")))
-        .args([needs, "-lm"])
+        .args(options)
+        .arg("-lm")
         .status()
         .context("cc")?;
     if !built.success() {
@@ -285,7 +293,11 @@ fn process(
     driver: &str,
     launched: &Launched,
 ) -> Result<Measurement> {
-    let host = folder.join(if driver == CUDA { "cuda" } else { "opencl" });
+    let host = folder.join(match driver {
+        CUDA => "cuda",
+        LOOPS => "loops",
+        _ => "opencl",
+    });
     let mut command = if options.threads > 0 {
         // Ours asks for the processors that it may use; others are told by their variables too.
         let mut command = Command::new("taskset");
@@ -296,7 +308,9 @@ fn process(
     };
     let Launched { kernel, size, local, offset } = launched;
     let vendors = folder.join(driver);
-    if driver == CUDA {
+    if driver == LOOPS {
+        command.args([kernel, size]);
+    } else if driver == CUDA {
         command.arg(&vendors).args([kernel, size]).env("LD_LIBRARY_PATH", &vendors);
     } else {
         command.arg(root.join("kernels")).args([kernel, size, local]).arg(offset.to_string());
