@@ -467,7 +467,8 @@ fn one_instruction(which: &[u32]) -> Option<(V, Element, Option<i64>)> {
     }
     let [low, high] = [0, 4].map(|n| [which[n], which[n + 1], which[n + 2], which[n + 3]]);
     let half = |w: [u32; 4]| {
-        (w[0] % 4 == 0 && (1..4).all(|n| w[n] == w[0] + n as u32)).then_some(i64::from(w[0] / 4))
+        (w[0].is_multiple_of(4) && (1..4).all(|n| w[n] == w[0] + n as u32))
+            .then_some(i64::from(w[0] / 4))
     };
     if let (Some(low), Some(high)) = (half(low), half(high)) {
         return Some((V::PickHalves, Element::Longs, Some(low | high << 4)));
