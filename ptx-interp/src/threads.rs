@@ -11,12 +11,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Most threads that are kept while they have nothing to do.
 const KEPT: usize = 256;
 
-/// Work that borrows from the caller of [`run_on`], who waits for its end.
-type Work = &'static (dyn Fn() + Sync);
+/// Work that borrows from the caller of [`run_on`], who waits for those that have begun it.
+#[derive(Copy, Clone)]
+struct Work(*const (dyn Fn() + Sync));
+
+// SAFETY: what it points to may be called by several threads at once (`Sync`), and is called only between
+// `Latch::begin` and `Latch::end`, while the caller of `run_on` keeps it.
+unsafe impl Send for Work {}
 
 struct Job {
     work: Work,
     latch: Arc<Latch>,
+    /// Threads that the one with this job starts first.
+    more: usize,
 }
 
 /// Threads without work.
@@ -32,36 +39,52 @@ fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts jobs that have not ended.
+/// Counts jobs that have begun and not ended.
 #[derive(Default)]
 struct Latch {
-    state: Mutex<(usize, Option<Box<dyn Any + Send>>)>,
+    state: Mutex<State>,
     ended: Condvar,
 }
 
+#[derive(Default)]
+struct State {
+    running: usize,
+    /// No job begins any more.
+    closed: bool,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
 impl Latch {
+    /// Whether a job may begin: the work is there until it has ended.
+    fn begin(&self) -> bool {
+        let mut state = locked(&self.state);
+        state.running += usize::from(!state.closed);
+        !state.closed
+    }
+
     fn end(&self, panic: Option<Box<dyn Any + Send>>) {
         let mut state = locked(&self.state);
-        state.0 -= 1;
-        if state.1.is_none() {
-            state.1 = panic;
+        state.running -= 1;
+        if state.panic.is_none() {
+            state.panic = panic;
         }
-        if state.0 == 0 {
+        if state.closed && state.running == 0 {
             self.ended.notify_all();
         }
     }
 }
 
-/// Waits for all jobs when it goes away, also while unwinding.
+/// Lets no more jobs begin and waits for the others when it goes away, also while unwinding.
 struct Wait(Arc<Latch>);
 
 impl Wait {
     fn wait(&self) -> Option<Box<dyn Any + Send>> {
         let mut state = locked(&self.0.state);
-        while state.0 > 0 {
+        state.closed = true;
+        while state.running > 0 {
             state = self.0.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.1.take()
+        state.panic.take()
     }
 }
 
@@ -71,31 +94,38 @@ impl Drop for Wait {
     }
 }
 
-/// Runs `work` on this thread and on `others` more, or as many as the host gives, and waits for all.
+/// Runs `work` on this thread and on up to `others` more. When it has returned here, threads that have not begun it
+/// do not begin any more, and the others are waited for: a thread takes longer to wake than a small launch to run.
 pub(crate) fn run_on(others: usize, work: &(dyn Fn() + Sync)) {
     if others == 0 {
         return work();
     }
-    // SAFETY: only the lifetime changes. Jobs hold the reference, and `wait` outlives them: it is
-    // made before the first job starts, and returns, or is dropped by a panic, when all have ended.
-    let shared: Work = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), Work>(work) };
+    // SAFETY: only the lifetime changes. The work is called between `begin` and `end` of jobs only, and `wait`, which
+    // is made before the first job starts and returns, or is dropped by a panic, before `work` goes away, lets no
+    // job begin and waits for those that have.
+    let shared = Work(unsafe {
+        std::mem::transmute::<*const (dyn Fn() + Sync + '_), *const (dyn Fn() + Sync)>(work)
+    });
     let wait = Wait(Arc::default());
-    for _ in 0..others {
-        locked(&wait.0.state).0 += 1;
-        if !start(Job { work: shared, latch: Arc::clone(&wait.0) }) {
-            // The host has no thread left: those that run do all.
-            locked(&wait.0.state).0 -= 1;
-            break;
-        }
-    }
+    // Not two: waking a thread keeps this one from the work for some microseconds.
+    start(Job { work: shared, latch: Arc::clone(&wait.0), more: others - 1 });
     work();
     if let Some(panic) = wait.wait() {
         resume_unwind(panic);
     }
 }
 
-/// Gives a job to an idle thread or a new one; whether there was one.
-fn start(mut job: Job) -> bool {
+/// Starts so many threads: two, which start the others.
+fn spread(work: Work, latch: &Arc<Latch>, count: usize) {
+    for share in [count.div_ceil(2), count / 2] {
+        if share > 0 {
+            start(Job { work, latch: Arc::clone(latch), more: share - 1 });
+        }
+    }
+}
+
+/// Gives a job to an idle thread or a new one. Where the host has none left, those that run do all.
+fn start(mut job: Job) {
     loop {
         let thread = {
             let mut idle = locked(&IDLE);
@@ -109,15 +139,21 @@ fn start(mut job: Job) -> bool {
         };
         let Some(thread) = thread else { break };
         match thread.send(job) {
-            Ok(()) => return true,
+            Ok(()) => return,
             Err(back) => job = back.0,
         }
     }
     let (sender, receiver) = channel::<Job>();
     let own = sender.clone();
     let run = move || {
-        while let Ok(Job { work, latch }) = receiver.recv() {
-            let panic = catch_unwind(AssertUnwindSafe(work)).err();
+        while let Ok(Job { work, latch, more }) = receiver.recv() {
+            let begun = latch.begin();
+            let run = || {
+                spread(work, &latch, more);
+                // SAFETY: the job has begun, so whoever made the work waits for its end.
+                unsafe { (*work.0)() }
+            };
+            let panic = if begun { catch_unwind(AssertUnwindSafe(run)).err() } else { None };
             let kept = {
                 let mut idle = locked(&IDLE);
                 let kept = idle.threads.len() < KEPT;
@@ -127,14 +163,19 @@ fn start(mut job: Job) -> bool {
                 kept
             };
             // Idle first: the launch that this lets go on may be followed by another at once.
-            latch.end(panic);
+            if begun {
+                latch.end(panic);
+            }
             if !kept {
                 break;
             }
         }
     };
     let thread = std::thread::Builder::new().name("ptxrun worker".into()).spawn(run);
-    thread.is_ok() && sender.send(job).is_ok()
+    if thread.is_ok() {
+        // It waits for it.
+        let _ = sender.send(job);
+    }
 }
 
 #[cfg(test)]
@@ -158,10 +199,28 @@ mod tests {
     }
 
     #[test]
+    fn work_that_is_done_waits_for_nobody() {
+        // More threads than there are kept: some cannot have begun when the first turn has ended.
+        for _ in 0..200 {
+            let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            run_on(40, &|| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                std::thread::yield_now();
+                ended.fetch_add(1, Ordering::SeqCst);
+            });
+            let all = begun.load(Ordering::SeqCst);
+            assert!((1..=41).contains(&all));
+            assert_eq!(all, ended.load(Ordering::SeqCst));
+        }
+    }
+
+    #[test]
     fn a_panic_comes_back_when_all_have_ended() {
         let ended = AtomicUsize::new(0);
+        let here = std::sync::Barrier::new(3);
         let caught = catch_unwind(AssertUnwindSafe(|| {
             run_on(2, &|| {
+                here.wait();
                 if ended.fetch_add(1, Ordering::Relaxed) == 1 {
                     panic!("one of them");
                 }

@@ -244,6 +244,8 @@ pub(crate) struct Worked {
     before: u64,
     /// Thread instructions of one thread, estimated.
     thread: u64,
+    /// Whether there are loops, so that a thread may execute many more.
+    loops: bool,
     /// Thread instructions that pay for compiling it.
     price: u64,
     /// Launches in the interpreter.
@@ -252,7 +254,8 @@ pub(crate) struct Worked {
 
 impl Worked {
     fn new(program: &Program) -> Worked {
-        Worked { before: 0, thread: estimate(program), price: price(program), launches: 0 }
+        let (thread, loops) = estimate(program);
+        Worked { before: 0, thread, loops, price: price(program), launches: 0 }
     }
 
     /// How long a launch stays in the interpreter before code is made for it: about as long as that takes.
@@ -269,16 +272,17 @@ impl Worked {
         self.thread.saturating_mul(blocks)
     }
 
-    /// Thread instructions of a launch, estimated.
+    /// Thread instructions that a launch may have, estimated: loops may turn more often than is counted on.
     pub(crate) fn of(self, launch: &LaunchParams) -> u64 {
         let sizes = launch.grid.iter().chain(&launch.block);
-        sizes.fold(self.thread, |n, d| n.saturating_mul(u64::from(*d)))
+        let thread = if self.loops { 4 * self.thread } else { self.thread };
+        sizes.fold(thread, |n, d| n.saturating_mul(u64::from(*d)))
     }
 }
 
-/// Thread instructions of one thread, counting each loop for 16 turns.
-fn estimate(program: &Program) -> u64 {
-    let mut sum = 0u64;
+/// Thread instructions of one thread, counting each loop for 16 turns; whether there are loops.
+fn estimate(program: &Program) -> (u64, bool) {
+    let (mut sum, mut loops) = (0u64, false);
     for f in &program.functions {
         let mut turns = vec![1u64; f.blocks.len()];
         for (b, block) in f.blocks.iter().enumerate() {
@@ -286,6 +290,7 @@ fn estimate(program: &Program) -> u64 {
                 if let Flow::Bra(to) = inst.flow
                     && to as usize <= b
                 {
+                    loops = true;
                     turns[to as usize..=b].iter_mut().for_each(|t| *t = (*t * 16).min(4096));
                 }
             }
@@ -294,7 +299,7 @@ fn estimate(program: &Program) -> u64 {
             sum = sum.saturating_add(u64::from(block.end - block.start) * turns);
         }
     }
-    sum
+    (sum, loops)
 }
 
 /// The user's cache of compiled code; `PTXRUN_CACHE_DIR` says where.

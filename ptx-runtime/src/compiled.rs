@@ -99,8 +99,9 @@ unsafe impl Device for LaunchDevice<'_> {
     }
 }
 
-/// Thread instructions that pay for another host thread: waking one takes some microseconds.
-const THREAD: u64 = 50_000;
+/// Thread instructions that pay for another host thread: waking one takes some microseconds, in which compiled code
+/// executes about as many.
+const THREAD: u64 = 200_000;
 
 /// Runs the whole grid of about `work` thread instructions; the number of blocks.
 pub(crate) fn run(
