@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::report::Report;
-use crate::threads::run_on;
+use crate::threads::{Others, run_on};
 
 /// Blocks (or clusters) by number, which host threads take in order. `S` says why one stopped.
 pub struct BlockQueue<S> {
@@ -18,6 +19,29 @@ pub struct BlockQueue<S> {
     /// Blocks behind this one need not run: it stopped.
     stop_at: Arc<AtomicU64>,
     stops: Mutex<BTreeMap<u64, S>>,
+    /// For how long one thread runs alone.
+    patience: Duration,
+    late: Late,
+}
+
+/// Threads that are not started yet.
+#[derive(Default)]
+struct Late {
+    /// Whether there are any.
+    there: AtomicBool,
+    others: Mutex<Option<(Instant, Others)>>,
+}
+
+impl Late {
+    /// Starts them when their time has come.
+    fn look(&self) {
+        let mut kept = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, others)) = kept.take_if(|(when, _)| *when <= Instant::now()) {
+            self.there.store(false, Ordering::Relaxed);
+            drop(kept);
+            others.start();
+        }
+    }
 }
 
 /// Another engine, which may take over the groups of a launch that have not started.
@@ -42,11 +66,21 @@ impl<S: Send> BlockQueue<S> {
             threads,
             stop_at: Arc::new(AtomicU64::new(u64::MAX)),
             stops: Mutex::default(),
+            patience: Duration::ZERO,
+            late: Late::default(),
         }
+    }
+
+    /// Lets one thread run alone for so long before it calls others: a launch may have ended by then.
+    pub fn patient(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Blocks that nobody has taken; none are left when it is empty.
     pub fn take(&self) -> Range<u64> {
+        if self.late.there.load(Ordering::Relaxed) {
+            self.late.look();
+        }
         let at = self.next.fetch_add(self.chunk, Ordering::Relaxed);
         at.min(self.end)..at.saturating_add(self.chunk).min(self.end)
     }
@@ -86,9 +120,17 @@ impl<S: Send> BlockQueue<S> {
     /// Runs `work` on every thread until it returns; the results. It takes blocks until none are left.
     pub fn run<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
         let results = Mutex::new(Vec::new());
-        run_on(self.threads as usize - 1, &|| {
+        let all = || {
             let result = work();
             results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+        };
+        run_on(self.threads as usize - 1, &all, |others| {
+            if self.patience.is_zero() {
+                return others.start();
+            }
+            let late = Some((Instant::now() + self.patience, others));
+            *self.late.others.lock().unwrap_or_else(PoisonError::into_inner) = late;
+            self.late.there.store(true, Ordering::Relaxed);
         });
         results.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,6 +168,24 @@ mod tests {
         assert!((3..=700).eq(all.iter().copied().take(698)));
         assert!(all.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(queue.take_first_stop(), Some((700, "fault")));
+    }
+
+    #[test]
+    fn others_are_called_when_patience_ends() {
+        let mut queue: BlockQueue<&str> = BlockQueue::new(0..64, 2);
+        queue.patient(Duration::from_secs(3600));
+        let ran = queue.run(|| (0..).take_while(|_| !queue.take().is_empty()).count());
+        assert_eq!(ran.len(), 1, "one thread ran all");
+        let mut queue: BlockQueue<&str> = BlockQueue::new(0..64, 2);
+        queue.patient(Duration::from_millis(1));
+        let both = std::sync::Barrier::new(2);
+        let ran = queue.run(|| {
+            std::thread::sleep(Duration::from_millis(2));
+            let first = queue.take();
+            both.wait();
+            first
+        });
+        assert_eq!(ran.len(), 2);
     }
 
     #[test]

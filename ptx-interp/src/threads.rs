@@ -94,9 +94,23 @@ impl Drop for Wait {
     }
 }
 
-/// Runs `work` on this thread and on up to `others` more. When it has returned here, threads that have not begun it
-/// do not begin any more, and the others are waited for: a thread takes longer to wake than a small launch to run.
-pub(crate) fn run_on(others: usize, work: &(dyn Fn() + Sync)) {
+/// The other threads of some work, before they are started.
+pub(crate) struct Others {
+    job: Job,
+}
+
+impl Others {
+    /// Starts them: one, which starts the rest. Waking a thread keeps this one from the work for some microseconds.
+    /// Nothing happens once the work has ended on the thread that came with it.
+    pub(crate) fn start(self) {
+        start(self.job);
+    }
+}
+
+/// Runs `work` on this thread and on up to `others` more, which `call` may start now, or keep until somebody does. When
+/// the work has returned here, threads that have not begun it do not begin any more, and those that have are waited
+/// for: a thread takes longer to wake than a small launch to run.
+pub(crate) fn run_on(others: usize, work: &(dyn Fn() + Sync), call: impl FnOnce(Others)) {
     if others == 0 {
         return work();
     }
@@ -107,8 +121,8 @@ pub(crate) fn run_on(others: usize, work: &(dyn Fn() + Sync)) {
         std::mem::transmute::<*const (dyn Fn() + Sync + '_), *const (dyn Fn() + Sync)>(work)
     });
     let wait = Wait(Arc::default());
-    // Not two: waking a thread keeps this one from the work for some microseconds.
-    start(Job { work: shared, latch: Arc::clone(&wait.0), more: others - 1 });
+    let job = Job { work: shared, latch: Arc::clone(&wait.0), more: others - 1 };
+    call(Others { job });
     work();
     if let Some(panic) = wait.wait() {
         resume_unwind(panic);
@@ -189,10 +203,11 @@ mod tests {
         for _ in 0..50 {
             let ran = AtomicUsize::new(0);
             let here = std::sync::Barrier::new(4);
-            run_on(3, &|| {
+            let work = || {
                 here.wait();
                 ran.fetch_add(1, Ordering::Relaxed);
-            });
+            };
+            run_on(3, &work, Others::start);
             assert_eq!(ran.into_inner(), 4);
         }
         assert!(locked(&IDLE).threads.len() >= 3);
@@ -203,11 +218,12 @@ mod tests {
         // More threads than there are kept: some cannot have begun when the first turn has ended.
         for _ in 0..200 {
             let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            run_on(40, &|| {
+            let work = || {
                 begun.fetch_add(1, Ordering::SeqCst);
                 std::thread::yield_now();
                 ended.fetch_add(1, Ordering::SeqCst);
-            });
+            };
+            run_on(40, &work, Others::start);
             let all = begun.load(Ordering::SeqCst);
             assert!((1..=41).contains(&all));
             assert_eq!(all, ended.load(Ordering::SeqCst));
@@ -215,16 +231,39 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_are_called_late_help_or_stay_away() {
+        let ran = AtomicUsize::new(0);
+        let kept = Mutex::new(None);
+        run_on(1, &|| drop(ran.fetch_add(1, Ordering::SeqCst)), |others| {
+            *locked(&kept) = Some(others)
+        });
+        assert_eq!(ran.load(Ordering::SeqCst), 1, "nobody has called the other one");
+        // The work is gone: the thread that starts now must not touch it.
+        locked(&kept).take().unwrap().start();
+        let (ran, here) = (AtomicUsize::new(0), std::sync::Barrier::new(2));
+        let work = || {
+            if let Some(others) = locked(&kept).take() {
+                others.start();
+            }
+            here.wait();
+            ran.fetch_add(1, Ordering::SeqCst);
+        };
+        run_on(1, &work, |others| *locked(&kept) = Some(others));
+        assert_eq!(ran.into_inner(), 2);
+    }
+
+    #[test]
     fn a_panic_comes_back_when_all_have_ended() {
         let ended = AtomicUsize::new(0);
         let here = std::sync::Barrier::new(3);
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            run_on(2, &|| {
+            let work = || {
                 here.wait();
                 if ended.fetch_add(1, Ordering::Relaxed) == 1 {
                     panic!("one of them");
                 }
-            });
+            };
+            run_on(2, &work, Others::start);
         }));
         assert!(caught.is_err());
         assert_eq!(ended.into_inner(), 3);

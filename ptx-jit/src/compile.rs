@@ -1,6 +1,7 @@
 //! From a program to a kernel: code that is kept is taken, other code is made and kept.
 
 use std::hash::Hash;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
 
 use cranelift_codegen::isa::TargetIsa;
@@ -163,6 +164,7 @@ fn finish(
         watched,
         _blob: blob,
         scratch: Mutex::default(),
+        pace: AtomicU64::new(0),
         stats: Stats { lanes: width, vector_bits, values, code_bytes, cached },
     }
 }

@@ -1,6 +1,8 @@
 //! A compiled kernel, ready to run.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::blob::Blob;
 use crate::ctx::Ctx;
@@ -24,6 +26,8 @@ pub struct Kernel {
     pub(crate) _blob: Blob,
     pub(crate) watched: Watched,
     pub(crate) scratch: Mutex<Vec<Scratch>>,
+    /// Nanoseconds that a host thread took for a block of the last launch; 0: nobody knows.
+    pub(crate) pace: AtomicU64,
     /// Sizes for reports.
     pub stats: Stats,
 }
@@ -52,6 +56,18 @@ impl Kernel {
     /// Threads of a block that this code is for.
     pub fn block(&self) -> [u32; 3] {
         self.geometry.block
+    }
+
+    /// How long `blocks` blocks would take one host thread, as the last launch tells; `None` before there was one.
+    pub fn expected(&self, blocks: u64) -> Option<Duration> {
+        let pace = self.pace.load(Ordering::Relaxed);
+        (pace > 0).then(|| Duration::from_nanos(pace.saturating_mul(blocks)))
+    }
+
+    /// A host thread took so long for each of its blocks.
+    pub fn took(&self, pace: Duration) {
+        let pace = u64::try_from(pace.as_nanos()).unwrap_or(u64::MAX);
+        self.pace.store(pace.max(1), Ordering::Relaxed);
     }
 
     /// Whether threads may wait for other threads in loops.
