@@ -234,9 +234,10 @@ mod tests {
     fn threads_that_are_called_late_help_or_stay_away() {
         let ran = AtomicUsize::new(0);
         let kept = Mutex::new(None);
-        run_on(1, &|| drop(ran.fetch_add(1, Ordering::SeqCst)), |others| {
-            *locked(&kept) = Some(others)
-        });
+        let count = || {
+            ran.fetch_add(1, Ordering::SeqCst);
+        };
+        run_on(1, &count, |others| *locked(&kept) = Some(others));
         assert_eq!(ran.load(Ordering::SeqCst), 1, "nobody has called the other one");
         // The work is gone: the thread that starts now must not touch it.
         locked(&kept).take().unwrap().start();
