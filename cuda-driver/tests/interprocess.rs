@@ -401,6 +401,22 @@ fn who_dies_keeps_nobody_waiting() {
 }
 
 #[test]
+fn a_name_is_of_one_event_only() {
+    context();
+    let mut second = Second::start();
+    let (first, name) = event();
+    ok("cuEventDestroy_v2", &[first]);
+    // One of these has the place that the first one had.
+    let events: Vec<_> = (0..5000).map(|_| event()).collect();
+    assert!(events.iter().all(|(_, other)| *other != name));
+    assert_eq!(second.ask(&format!("event {}", hex(&name.0))), "205");
+    for (event, _) in events {
+        ok("cuEventDestroy_v2", &[event]);
+    }
+    second.end();
+}
+
+#[test]
 fn thousands_of_events_take_few_descriptors() {
     context();
     let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();

@@ -23,7 +23,8 @@ struct Place {
     recorded: AtomicU64,
     /// The latest record that was reached.
     reached: AtomicU64,
-    rest: AtomicU64,
+    /// Events that had this place, with this one: a name is of one of them.
+    turn: AtomicU64,
 }
 
 /// Bytes of a place.
@@ -82,6 +83,7 @@ impl Shared {
             let place = places.at(offset);
             place.recorded.store(0, Ordering::Release);
             place.reached.store(0, Ordering::Release);
+            place.turn.fetch_add(1, Ordering::AcqRel);
             Some(Shared { places: Arc::clone(places), offset, opened: false })
         };
         if let Some(found) = own.iter().rev().find_map(take) {
@@ -112,7 +114,10 @@ impl Shared {
             .users
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, more)
             .map_err(|_| Error::MapFailed)?;
-        Ok(Shared { places: Arc::new(places), offset: name.offset, opened: true })
+        let shared = Shared { places: Arc::new(places), offset: name.offset, opened: true };
+        // Or another event has its place by now.
+        let same = shared.place().turn.load(Ordering::Acquire) == name.turn;
+        if same { Ok(shared) } else { Err(Error::MapFailed) }
     }
 
     fn place(&self) -> &Place {
@@ -124,7 +129,9 @@ impl Shared {
         if self.opened {
             return Err(Error::InvalidHandle);
         }
-        Name::of(EVENT, &self.places.file, self.offset, PLACE).map_err(|_| Error::OperatingSystem)
+        let turn = self.place().turn.load(Ordering::Acquire);
+        Name::of(EVENT, &self.places.file, self.offset, PLACE, turn)
+            .map_err(|_| Error::OperatingSystem)
     }
 
     /// Notes that it is recorded now.

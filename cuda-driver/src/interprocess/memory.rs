@@ -17,7 +17,7 @@ use crate::pages::{self, Exported, Range};
 
 fn named(exported: &Exported) -> Result<Name> {
     let (file, offset, bytes) = exported.place();
-    Name::of(MEMORY, file, offset, bytes).map_err(|_| Error::OperatingSystem)
+    Name::of(MEMORY, file, offset, bytes, 0).map_err(|_| Error::OperatingSystem)
 }
 
 /// The name of the memory that `pointer` leads into, which `cuMemAlloc` made in this context.

@@ -29,6 +29,8 @@ pub struct Name {
     /// Where in the file it begins.
     offset: u64,
     bytes: u64,
+    /// Which of the things that were there one after the other; 0 where there was only one.
+    turn: u64,
 }
 
 /// Names of memory.
@@ -37,16 +39,16 @@ const MEMORY: u64 = u64::from_le_bytes(*b"ptxrunM1");
 const EVENT: u64 = u64::from_le_bytes(*b"ptxrunE1");
 
 impl Name {
-    fn of(kind: u64, file: &File, offset: u64, bytes: u64) -> io::Result<Name> {
+    fn of(kind: u64, file: &File, offset: u64, bytes: u64, turn: u64) -> io::Result<Name> {
         let (descriptor, inode) = pages::identity(file)?;
         let process = std::process::id();
-        Ok(Name { kind, process, descriptor, inode, offset, bytes })
+        Ok(Name { kind, process, descriptor, inode, offset, bytes, turn })
     }
 
     /// As programs pass it on.
     pub fn pass(&self) -> Passed {
         let place = u64::from(self.process) << 32 | u64::from(self.descriptor.cast_unsigned());
-        let words = [self.kind, place, self.inode, self.offset, self.bytes, 0, 0, 0];
+        let words = [self.kind, place, self.inode, self.offset, self.bytes, self.turn, 0, 0];
         let mut bytes = [0; 64];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
@@ -57,11 +59,11 @@ impl Name {
     /// Of what a program passes; anything else than a name is the name of nothing.
     pub fn passed(passed: &Passed) -> Name {
         let (words, _) = passed.bytes.as_chunks::<8>();
-        let [kind, place, inode, offset, bytes, rest @ ..] =
+        let [kind, place, inode, offset, bytes, turn, rest @ ..] =
             std::array::from_fn::<u64, 8, _>(|i| u64::from_le_bytes(words[i]));
-        let kind = if rest == [0; 3] { kind } else { 0 };
+        let kind = if rest == [0; 2] { kind } else { 0 };
         let (process, descriptor) = ((place >> 32) as u32, (place as u32).cast_signed());
-        Name { kind, process, descriptor, inode, offset, bytes }
+        Name { kind, process, descriptor, inode, offset, bytes, turn }
     }
 
     /// Whether it names something of this process, which opens none of its own, as on a device.
@@ -72,7 +74,7 @@ impl Name {
     /// The file, if the process lives, has it still, and lets this one look.
     fn open(&self, kind: u64) -> io::Result<File> {
         let bad = || io::Error::from(io::ErrorKind::InvalidInput);
-        if self.kind != kind {
+        if self.kind != kind || (kind == MEMORY && self.turn != 0) {
             return Err(bad());
         }
         let file = pages::of_process(self.process, self.descriptor, self.inode)?;
