@@ -54,6 +54,7 @@ mod dump;
 mod early;
 mod effects;
 mod emit;
+mod emits;
 mod entry;
 mod form;
 mod generator;

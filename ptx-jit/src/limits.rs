@@ -6,11 +6,12 @@ use ptx_parse::code::{MOST_LOCAL, Program};
 
 use crate::ctx::STAGED;
 use crate::divergence::{Divergence, analyse};
+use crate::emits::Emits;
 use crate::form::Form;
 use crate::geometry::Geometry;
 use crate::ir::{BasicBlock, BlockId, EffectInst, Func, Op, Term};
 use crate::meet::meets;
-use crate::pressure::{pressure, two_slices_from_memory};
+use crate::pressure::{pressure, two_slices_from_memory, waits_for_results};
 use crate::range::Assumptions;
 use crate::unsupported::Unsupported;
 use crate::variance::Variance;
@@ -368,18 +369,21 @@ fn geometry_of_eight(f: &Func, block: [u32; 3], assumed: &Assumptions) -> Option
     }
     let divergence = analyse(f, with(most.min(16)), assumed);
     // Masks take registers too: two slices of a loop that lanes leave at different times would live in memory.
+    let masked = |b: &BlockId| divergence.masked[*b as usize];
     let masks = if divergence.masked.contains(&true) { 4 } else { 0 };
-    let width = 8 * slices_of_sixteen_registers(f, pressure(f, &divergence) + masks);
+    let live = pressure(f, &divergence);
+    let width = 8 * slices_of_sixteen_registers(f, live + masks);
     // A call of a lane function costs about the same for twice the lanes, and keeps no register: where they are many.
-    let calls = |v: &u32| {
-        matches!(f.insts[*v as usize].op, Op::Pure(op, k) if !f.has_code(op, k))
-            && divergence.of[*v as usize] == Variance::Varying
-    };
+    let mut emits = Emits::new(Form::AVX2);
     let all = || f.blocks.iter().flat_map(|b| &b.insts);
-    let least = if all().filter(|v| calls(v)).count() * 16 > all().count() { 16 } else { 8 };
-    let mut vector = with(width.max(least).min(most));
-    // Four slices side by side are no faster there than two, and take twice as long to compile.
     let varying = |v: &&u32| divergence.of[**v as usize] == Variance::Varying;
+    let calls = all().filter(varying).filter(|v| emits.calls(f, **v)).count();
+    // Two slices hide each other's latency even where some of their values are read from memory.
+    let leave = f.loops().iter().any(|l| l.nodes.iter().any(masked));
+    let nearly = live + if leave { 2 * masks } else { masks } < 16;
+    let two = calls * 16 > all().count() || nearly && waits_for_results(f, &divergence);
+    let mut vector = with(width.max(if two { 16 } else { 8 }).min(most));
+    // Four slices side by side are no faster there than two, and take twice as long to compile.
     let operations = all().filter(varying).count() as u32;
     while vector.width > 16 && operations * (vector.width / 8) > MOST_OPERATIONS {
         vector.width /= 2;

@@ -5,6 +5,7 @@ use flow::{BitSet, Loop};
 use crate::divergence::Divergence;
 use crate::ir::{Func, Op, Val};
 use crate::live::{self, Liveness};
+use crate::native::makes_number;
 use crate::variance::Variance;
 
 /// Most blocks of a loop that counts as one in which registers matter.
@@ -91,4 +92,41 @@ fn most_live(f: &Func, divergence: &Divergence, counts: impl Fn(Val) -> bool) ->
         most
     };
     (0..f.blocks.len()).map(in_block).collect()
+}
+
+/// Whether the instructions on vectors of one slice leave the processor idle, as they wait for one another: in loops, or
+/// in a kernel too long for groups to overlap.
+pub(crate) fn waits_for_results(f: &Func, divergence: &Divergence) -> bool {
+    /// Instructions that a processor has in flight, at least.
+    const WINDOW: u32 = 64;
+    /// Cycles of work for each hundred of waiting that keep it busy.
+    const BUSY: u32 = 80;
+    let inside: Vec<u32> = loops(f).into_iter().flat_map(|l| l.nodes).collect();
+    let counts = |b: &u32| inside.is_empty() || inside.contains(b);
+    let (mut all, mut work, mut chains) = (0, 0, 0);
+    let mut ready = vec![0u32; f.insts.len()];
+    for b in (0..f.blocks.len() as u32).filter(counts) {
+        let mut longest = 0;
+        for &v in &f.blocks[b as usize].insts {
+            let made = weight(f, divergence, v);
+            // In sixths of a cycle: how many start in one, and how long a result takes.
+            let (each, latency) = match f.insts[v as usize].op {
+                _ if made == 0 => (0, 0),
+                Op::Pure(op, _) if makes_number(op) => (3, 24),
+                Op::Pure(..) => (2, 6),
+                _ => (0, 0),
+            };
+            let waits = f.reads(v).into_iter().map(|a| ready[a as usize]).max().unwrap_or(0);
+            ready[v as usize] = waits + latency;
+            if let Op::Effect(e) = f.insts[v as usize].op {
+                f.effects[e as usize].dst.iter().for_each(|d| ready[*d as usize] = waits);
+            }
+            all += made;
+            work += made * each;
+            longest = longest.max(waits + latency);
+        }
+        chains += longest;
+        ready.fill(0);
+    }
+    (!inside.is_empty() || all > WINDOW) && 100 * work < BUSY * chains
 }

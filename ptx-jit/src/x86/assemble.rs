@@ -1,10 +1,11 @@
 //! Machine code of instructions whose registers are assigned.
 
-use iced_x86::{Code, Encoder, EncodingKind, Instruction, MemoryOperand, Register};
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg};
 
 use super::inst::{Arg, ExchangeOp, Listing, Plain, What};
 use super::registers::{ARGS, CONTEXT, KEPT, RAX, RegView};
+use super::shapes::Shapes;
 use crate::blob::MachineCode;
 
 struct Emitter<'a> {
@@ -19,6 +20,7 @@ struct Emitter<'a> {
     bytes: Vec<u8>,
     places: Vec<(u32, u32)>,
     frame: u32,
+    shapes: Shapes,
 }
 
 /// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
@@ -38,6 +40,7 @@ pub(super) fn assemble(
         bytes: Vec::new(),
         places: Vec::new(),
         frame,
+        shapes: Shapes::default(),
     };
     e.function()?;
     let ways = e.ways();
@@ -353,28 +356,32 @@ impl Emitter<'_> {
         if p.code == Code::INVALID {
             return Err("an operation that these vectors do not have".into());
         }
-        let extended = p.code.op_code().encoding() == EncodingKind::EVEX;
-        if extended && self.code.target.vector_masks() {
-            return Err("an instruction of AVX-512".into());
-        }
         let mut i = Instruction::default();
         i.set_code(p.code);
         for (n, arg) in p.args.iter().enumerate() {
             let n = n as u32;
             match *arg {
                 Arg::None => break,
-                Arg::Reg(r, view) => {
-                    let r = regs[r as usize].as_reg().ok_or("an operand has no register")?;
-                    i.set_op_kind(n, iced_x86::OpKind::Register);
-                    i.set_op_register(n, view.of(r));
-                }
+                Arg::Reg(r, view) => match regs[r as usize].as_reg() {
+                    Some(r) => {
+                        i.set_op_kind(n, iced_x86::OpKind::Register);
+                        i.set_op_register(n, view.of(r));
+                    }
+                    // Only operands that can be read from memory are left there.
+                    None => {
+                        let slot = regs[r as usize].as_stack().ok_or("an operand has no place")?;
+                        i.set_op_kind(n, iced_x86::OpKind::Memory);
+                        i.set_memory_base(Register::RSP);
+                        i.set_memory_displ_size(1);
+                        i.set_memory_displacement64(slot.index() as u64 * 8);
+                    }
+                },
                 Arg::Mem => {
                     i.set_op_kind(n, iced_x86::OpKind::Memory);
                     self.memory(&mut i, p, regs)?;
                 }
                 Arg::Imm => {
-                    let kinds = p.code.op_code();
-                    let kind = immediate(kinds.op_kind(n)).ok_or("no place for a number")?;
+                    let kind = self.shapes.of(p.code).immediate.ok_or("no place for a number")?;
                     i.set_op_kind(n, kind);
                     match kind {
                         iced_x86::OpKind::Immediate64 => i.set_immediate64(p.imm as u64),
@@ -398,6 +405,10 @@ impl Emitter<'_> {
         }
         let start = self.bytes.len();
         self.put(&i)?;
+        // The first byte of all that is EVEX.
+        if self.bytes[start] == 0x62 && self.code.target.vector_masks() {
+            return Err("an instruction of AVX-512".into());
+        }
         if let Some(c) = p.constant {
             let at = start + self.encoder.get_constant_offsets().displacement_offset();
             self.constants.push((at, self.bytes.len(), c));
@@ -432,19 +443,4 @@ impl Emitter<'_> {
         i.set_memory_displacement64(p.disp as i64 as u64);
         Ok(())
     }
-}
-
-/// How the number of an operand is written.
-fn immediate(kind: iced_x86::OpCodeOperandKind) -> Option<iced_x86::OpKind> {
-    use iced_x86::{OpCodeOperandKind as O, OpKind as K};
-    Some(match kind {
-        O::imm8 => K::Immediate8,
-        O::imm16 => K::Immediate16,
-        O::imm32 => K::Immediate32,
-        O::imm64 => K::Immediate64,
-        O::imm8sex32 => K::Immediate8to32,
-        O::imm8sex64 => K::Immediate8to64,
-        O::imm32sex64 => K::Immediate32to64,
-        _ => return None,
-    })
 }

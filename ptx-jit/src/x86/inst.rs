@@ -6,6 +6,7 @@ use regalloc2::{
 };
 
 use super::registers::RegView;
+use super::shapes::Shapes;
 use super::target::Target;
 
 /// Memory: `base + index * scale + disp`, or a constant of the pool.
@@ -139,11 +140,19 @@ pub(super) struct Listing {
     pub operands: Vec<RegOperand>,
     pub blocks: Vec<ListedBlock>,
     pub vregs: usize,
+    pub shapes: Shapes,
 }
 
 impl Listing {
     pub(super) fn new(target: &'static Target) -> Listing {
-        Listing { target, insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), vregs: 0 }
+        Listing {
+            target,
+            insts: Vec::new(),
+            operands: Vec::new(),
+            blocks: Vec::new(),
+            vregs: 0,
+            shapes: Shapes::default(),
+        }
     }
 
     pub(super) fn vreg(&mut self, class: RegClass) -> VReg {
@@ -239,8 +248,26 @@ impl Listing {
                 }
             }
         }
+        self.from_memory(&p, start as usize);
         let operands = (start, self.operands.len() as u32);
         Inst { what: What::Plain(p), operands, place }
+    }
+
+    /// Lets the allocator leave an operand in memory that the instruction can read there. `start`: of its operands.
+    fn from_memory(&mut self, p: &Plain, start: usize) {
+        // With a bit string in memory these count from its start, in any direction.
+        let strings = matches!(p.code, Code::Bt_rm32_r32 | Code::Bt_rm64_r64);
+        if p.code == Code::INVALID || strings || p.args.contains(&Arg::Mem) {
+            return;
+        }
+        let Some(n) = self.shapes.of(p.code).in_memory else { return };
+        let Arg::Reg(r, _) = p.args[n as usize] else { return };
+        let operand = self.operands[start + r as usize];
+        let all = &self.operands[start..];
+        let alone = all.iter().filter(|o| o.vreg() == operand.vreg()).count() == 1;
+        if alone && operand == RegOperand::reg_use(operand.vreg()) {
+            self.operands[start + r as usize] = RegOperand::any_use(operand.vreg());
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod scalar_memory;
 mod scalars;
 mod select;
 mod sequences;
+mod shapes;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -84,7 +84,9 @@ impl Selector<'_> {
                 let mut x = x;
                 if commutes(op) && matches!(second, Operand::Use(..)) {
                     let first = self.lanes(x, bytes);
-                    if !matches!(first, Operand::Use(..)) {
+                    // What was computed longer ago lies in memory sooner, from where the instruction can read it.
+                    let older = self.root(x).as_u32() < self.root(y).as_u32();
+                    if older || !matches!(first, Operand::Use(..)) {
                         (x, second) = (y, first);
                     }
                 }
