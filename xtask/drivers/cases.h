@@ -30,6 +30,10 @@ CASE(jacobi3d, jacobi3d, rows, 32, 96, 256, 2, n, n, 32, 4, 0, 1, 0, ONE,
      {FLOATS, n * n * n}, {ZEROS, n * n * n}, {INT, n})
 CASE(median, median, rows, 256, K, 2 * K, 2, n, n, 16, 8, 0, 1, 0, ONE,
      {FLOATS, n * n}, {ZEROS, n * n}, {INT, n}, {COUNT, n})
+CASE(sobel, sobel, rows, 256, K, 4 * K, 2, n, n, 32, 8, 0, 1, 0, ONE,
+     {FLOATS, n * n}, {ZEROS, n * n}, {INT, n}, {COUNT, n})
+CASE(life, life, rows, 512, 2 * K, 8 * K, 2, n, n, 16, 16, 0, 1, 1, ONE,
+     {WORDS, n * n / 4}, {ZEROS, n * n / 4}, {INT, n})
 CASE(transpose, transpose, tiles, 256, K, 4 * K, 2, n, n, 16, 16, 1, 1, 0, ONE,
      {FLOATS, n * n}, {ZEROS, n * n}, {INT, n})
 CASE(gemv, gemv, rows, 512, 8 * K, 128 * K, 1, n, 1, 128, 1, 0, 2, 0, ONE,
@@ -52,6 +56,8 @@ CASE(fft256, fft256, barriers, 8 * K, 128 * K, M, 1, n, 1, 64, 1, 1, 1, 0, ONE, 
 CASE(bitonic, bitonic, series, 32 * K, M, 4 * M, 1, n, 1, 256, 1, 0, 0, 1, BITONIC, {WORDS, n}, {INT, 0}, {INT, 0})
 CASE(spmv, spmv, divergent, 4 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 4, 0, ONE,
      {ROWS, n}, {COLUMNS, n}, {FLOATS, 24 * n}, {FLOATS, n}, {ZEROS, n})
+CASE(neighbours, neighbours, divergent, 4 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 2, 0, ONE,
+     {FLOATS, 4 * n}, {COLUMNS, n}, {ZEROS, 4 * n}, {INT, n})
 CASE(mandelbrot, mandelbrot, divergent, 256, K, 2 * K, 2, n, n, 16, 16, 0, 0, 1, ONE, {ZEROS, n * n}, {INT, n})
 CASE(collatz, collatz, divergent, 64 * K, 512 * K, 4 * M, 1, n, 1, 256, 1, 0, 0, 1, ONE, {ZEROS, n})
 CASE(binary_search, binary_search, divergent, 32 * K, 512 * K, 8 * M, 1, n, 1, 128, 1, 0, 2, 1, ONE,
@@ -70,6 +76,7 @@ CASE(xorshift, xorshift, arithmetic, 64 * K, 256 * K, 2 * M, 1, n, 1, 256, 1, 0,
 CASE(philox, philox, arithmetic, 32 * K, 512 * K, 8 * M, 1, n, 1, 128, 1, 0, 0, 1, ONE, {ZEROS, 4 * n}, {INT, 12345})
 CASE(fma_peak, fma_peak, arithmetic, 64 * K, 256 * K, M, 1, n, 1, 256, 1, 0, 0, 0, ONE, {FLOATS, n})
 CASE(sha256, sha256, arithmetic, 8 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, 8 * n})
+CASE(blake2s, blake2s, arithmetic, 8 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, 8 * n})
 CASE(crc32, crc32, arithmetic, 8 * K, 128 * K, 2 * M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, n})
 CASE(image_scale, image_scale, images, 256, K, 2 * K, 2, n, n, 16, 16, 0, 1, 1, ONE, {IMAGE, n}, {CANVAS, n}, {STEP, n})
 CASE(image_box, image_box, images, 256, K, 2 * K, 2, n, n, 16, 16, 0, 1, 1, ONE, {IMAGE, n}, {CANVAS, n})
