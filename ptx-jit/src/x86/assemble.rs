@@ -1,8 +1,9 @@
 //! Machine code of instructions whose registers are assigned.
 
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
-use regalloc2::{Allocation, Block, Edit, InstOrEdit, Output, PReg};
+use regalloc2::{Allocation, Block, Edit, InstOrEdit, OperandKind, Output, PReg};
 
+use super::copies::Copies;
 use super::inst::{Arg, ExchangeOp, Listing, Plain, What};
 use super::registers::{ARGS, CONTEXT, KEPT, RAX, RegView};
 use super::shapes::Shapes;
@@ -21,6 +22,7 @@ struct Emitter<'a> {
     places: Vec<(u32, u32)>,
     frame: u32,
     shapes: Shapes,
+    copies: Copies,
 }
 
 /// Machine code of `code` with the registers of `out`; `pool`: constants, each with its alignment.
@@ -41,6 +43,7 @@ pub(super) fn assemble(
         places: Vec::new(),
         frame,
         shapes: Shapes::default(),
+        copies: Copies::default(),
     };
     e.function()?;
     let ways = e.ways();
@@ -120,6 +123,7 @@ impl Emitter<'_> {
         for b in 0..n {
             let block = Block::new(b);
             self.starts[b] = self.bytes.len();
+            self.copies.forget();
             if ways[b] != block {
                 // Nobody comes here.
                 continue;
@@ -167,18 +171,32 @@ impl Emitter<'_> {
             return Ok(());
         }
         let target = self.code.target;
+        let slots = (from.as_stack(), to.as_stack());
         let inst = match (from.as_reg(), to.as_reg()) {
             (Some(a), Some(b)) => {
                 let m = target.moves(a.class());
+                self.copies.copy(a, b);
                 Instruction::with2(m.copy, m.view.of(b), m.view.of(a))
             }
             (Some(a), None) => {
                 let m = target.moves(a.class());
+                self.copies.store(a, slots.1.ok_or("no place")?);
                 Instruction::with2(m.store, self.slot(to).ok_or("no place")?, m.view.of(a))
             }
             (None, Some(b)) => {
                 let m = target.moves(b.class());
-                Instruction::with2(m.load, m.view.of(b), self.slot(from).ok_or("no place")?)
+                let slot = slots.0.ok_or("no place")?;
+                if self.copies.has(slot, b) {
+                    return Ok(());
+                }
+                let copy = self.copies.find(slot, b.class());
+                self.copies.load(slot, b);
+                match copy {
+                    Some(a) => Instruction::with2(m.copy, m.view.of(b), m.view.of(a)),
+                    None => {
+                        Instruction::with2(m.load, m.view.of(b), self.slot(from).ok_or("no place")?)
+                    }
+                }
             }
             (None, None) => return Err("a move from memory to memory".into()),
         };
@@ -262,6 +280,18 @@ impl Emitter<'_> {
             What::CompareAndSwap(view) => {
                 let (address, new) = (reg(0)?, reg(1)?);
                 self.compare_and_swap(*view, address, new)?;
+            }
+        }
+        if matches!(inst.what, What::Call(_)) {
+            self.copies.forget();
+        }
+        let (first, end) = inst.operands;
+        let operands = &self.code.operands[first as usize..end as usize];
+        for (operand, at) in operands.iter().zip(regs) {
+            if operand.kind() == OperandKind::Def
+                && let Some(reg) = at.as_reg()
+            {
+                self.copies.write(reg);
             }
         }
         Ok(())
@@ -362,7 +392,7 @@ impl Emitter<'_> {
             let n = n as u32;
             match *arg {
                 Arg::None => break,
-                Arg::Reg(r, view) => match regs[r as usize].as_reg() {
+                Arg::Reg(r, view) => match self.register(regs[r as usize], view) {
                     Some(r) => {
                         i.set_op_kind(n, iced_x86::OpKind::Register);
                         i.set_op_register(n, view.of(r));
@@ -414,6 +444,11 @@ impl Emitter<'_> {
             self.constants.push((at, self.bytes.len(), c));
         }
         Ok(())
+    }
+
+    /// The register that an operand is in, its own or one that has the same.
+    fn register(&self, at: Allocation, view: RegView) -> Option<PReg> {
+        at.as_reg().or_else(|| self.copies.find(at.as_stack()?, view.class()))
     }
 
     fn memory(&self, i: &mut Instruction, p: &Plain, regs: &[Allocation]) -> Result<(), String> {

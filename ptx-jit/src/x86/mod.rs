@@ -22,6 +22,7 @@ mod blocks;
 mod casts;
 mod compare;
 mod conditions;
+mod copies;
 mod encodings;
 mod halves;
 mod inst;

@@ -17,6 +17,15 @@ pub(super) enum RegView {
 }
 
 impl RegView {
+    /// The registers it names some of.
+    pub(super) fn class(self) -> RegClass {
+        match self {
+            RegView::B | RegView::H | RegView::W | RegView::D => RegClass::Int,
+            RegView::X | RegView::Y | RegView::Z => RegClass::Float,
+            RegView::K => RegClass::Vector,
+        }
+    }
+
     /// The register's name.
     pub(super) fn of(self, reg: PReg) -> Register {
         let n = reg.hw_enc() as u32;
