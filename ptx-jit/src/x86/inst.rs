@@ -248,13 +248,13 @@ impl Listing {
                 }
             }
         }
-        self.from_memory(&p, start as usize);
+        self.may_stay_in_memory(&p, start as usize);
         let operands = (start, self.operands.len() as u32);
         Inst { what: What::Plain(p), operands, place }
     }
 
     /// Lets the allocator leave an operand in memory that the instruction can read there. `start`: of its operands.
-    fn from_memory(&mut self, p: &Plain, start: usize) {
+    fn may_stay_in_memory(&mut self, p: &Plain, start: usize) {
         // With a bit string in memory these count from its start, in any direction.
         let strings = matches!(p.code, Code::Bt_rm32_r32 | Code::Bt_rm64_r64);
         if p.code == Code::INVALID || strings || p.args.contains(&Arg::Mem) {
