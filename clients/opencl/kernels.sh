@@ -26,7 +26,7 @@ for pattern; do
             options="$options -DHAS_LOP3=0 -DHAS_MOV64=0 -DHAS_PRMT=0 -DHAS_ADD=0 -DHAS_ADDC=0 -DHAS_SUB=0 -DHAS_SUBC=0"
             options="$options -DVECT_SIZE=1 -DDEVICE_TYPE=2 -DDGST_R0=0 -DDGST_R1=1 -DDGST_R2=2 -DDGST_R3=3"
             options="$options -DDGST_ELEM=4 -DKERN_TYPE=0 -DATTACK_EXEC=$exec -DATTACK_KERN=$kern -DATTACK_MODE=$kern"
-            # bcrypt keeps 4 KiB a work-item in local memory, so hashcat asks for as many as that holds.
+            # bcrypt keeps 4 KiB a work-item in local memory: a group must fit into 48 KiB.
             group=32
             case $name in m03200-* | m09000-* | m18600-* | m25600-* | m25800-* | m28400-*) group=11 ;; esac
             options="$options -DFIXED_LOCAL_SIZE=$group -DFIXED_LOCAL_SIZE_COMP=$group"

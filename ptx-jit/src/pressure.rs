@@ -94,8 +94,8 @@ fn most_live(f: &Func, divergence: &Divergence, counts: impl Fn(Val) -> bool) ->
     (0..f.blocks.len()).map(in_block).collect()
 }
 
-/// Whether the instructions on vectors of one slice leave the processor idle, as they wait for one another: in loops, or
-/// in a kernel too long for groups to overlap.
+/// Whether the instructions on vectors of one slice leave the processor idle, as they wait for one another: in loops,
+/// or in a kernel too long for groups to overlap.
 pub(crate) fn waits_for_results(f: &Func, divergence: &Divergence) -> bool {
     /// Instructions that a processor has in flight, at least.
     const WINDOW: u32 = 64;

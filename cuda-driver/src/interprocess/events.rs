@@ -27,6 +27,9 @@ struct Place {
     turn: AtomicU64,
 }
 
+/// Users of a place that is made ready for another event: nobody opens it.
+const NOT_YET: u32 = u32::MAX;
+
 /// Bytes of a place.
 const PLACE: u64 = size_of::<Place>() as u64;
 /// Bytes of a file of places: 2,048 events take one descriptor.
@@ -78,12 +81,13 @@ impl Shared {
             let mut offsets = (0..FILE / PLACE).map(|i| i * PLACE);
             let offset = offsets.find(|offset| {
                 let users = &places.at(*offset).users;
-                users.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+                users.compare_exchange(0, NOT_YET, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             })?;
             let place = places.at(offset);
             place.recorded.store(0, Ordering::Release);
             place.reached.store(0, Ordering::Release);
             place.turn.fetch_add(1, Ordering::AcqRel);
+            place.users.store(1, Ordering::Release);
             Some(Shared { places: Arc::clone(places), offset, opened: false })
         };
         if let Some(found) = own.iter().rev().find_map(take) {
@@ -107,7 +111,7 @@ impl Shared {
             return Err(Error::MapFailed);
         }
         let places = Places::show(file).map_err(|_| Error::MapFailed)?;
-        let more = |users: u32| (users > 0).then(|| users + 1);
+        let more = |users: u32| (1..NOT_YET).contains(&users).then(|| users + 1);
         let place = places.at(name.offset);
         // Its maker has ended it meanwhile, and nobody has it.
         place

@@ -1,12 +1,11 @@
 //! Machine code of instructions whose registers are assigned.
 
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
-use regalloc2::{Allocation, Block, Edit, InstOrEdit, OperandKind, Output, PReg};
+use regalloc2::{Allocation, Block, Edit, InstOrEdit, OperandKind, Output, PReg, SpillSlot};
 
 use super::copies::Copies;
 use super::inst::{Arg, ExchangeOp, Listing, Plain, What};
 use super::registers::{ARGS, CONTEXT, KEPT, RAX, RegView};
-use super::shapes::Shapes;
 use crate::blob::MachineCode;
 
 struct Emitter<'a> {
@@ -21,7 +20,6 @@ struct Emitter<'a> {
     bytes: Vec<u8>,
     places: Vec<(u32, u32)>,
     frame: u32,
-    shapes: Shapes,
     copies: Copies,
 }
 
@@ -42,7 +40,6 @@ pub(super) fn assemble(
         bytes: Vec::new(),
         places: Vec::new(),
         frame,
-        shapes: Shapes::default(),
         copies: Copies::default(),
     };
     e.function()?;
@@ -63,6 +60,11 @@ pub(super) fn assemble(
         e.patch(place, end, at[c as usize]);
     }
     Ok(MachineCode { bytes: e.bytes, places: e.places })
+}
+
+/// Where a register is kept that has to make room.
+fn slot(at: SpillSlot) -> MemoryOperand {
+    MemoryOperand::with_base_displ_size(Register::RSP, at.index() as i64 * 8, 1)
 }
 
 impl Emitter<'_> {
@@ -161,17 +163,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn slot(&self, at: Allocation) -> Option<MemoryOperand> {
-        let slot = at.as_stack()?;
-        Some(MemoryOperand::with_base_displ_size(Register::RSP, slot.index() as i64 * 8, 1))
-    }
-
     fn transfer(&mut self, from: Allocation, to: Allocation) -> Result<(), String> {
         if from == to {
             return Ok(());
         }
         let target = self.code.target;
-        let slots = (from.as_stack(), to.as_stack());
+        let place = |at: Allocation| at.as_stack().ok_or("no place");
         let inst = match (from.as_reg(), to.as_reg()) {
             (Some(a), Some(b)) => {
                 let m = target.moves(a.class());
@@ -180,22 +177,21 @@ impl Emitter<'_> {
             }
             (Some(a), None) => {
                 let m = target.moves(a.class());
-                self.copies.store(a, slots.1.ok_or("no place")?);
-                Instruction::with2(m.store, self.slot(to).ok_or("no place")?, m.view.of(a))
+                let to = place(to)?;
+                self.copies.store(a, to);
+                Instruction::with2(m.store, slot(to), m.view.of(a))
             }
             (None, Some(b)) => {
                 let m = target.moves(b.class());
-                let slot = slots.0.ok_or("no place")?;
-                if self.copies.has(slot, b) {
+                let from = place(from)?;
+                if self.copies.has(from, b) {
                     return Ok(());
                 }
-                let copy = self.copies.find(slot, b.class());
-                self.copies.load(slot, b);
+                let copy = self.copies.find(from, b.class());
+                self.copies.load(from, b);
                 match copy {
                     Some(a) => Instruction::with2(m.copy, m.view.of(b), m.view.of(a)),
-                    None => {
-                        Instruction::with2(m.load, m.view.of(b), self.slot(from).ok_or("no place")?)
-                    }
+                    None => Instruction::with2(m.load, m.view.of(b), slot(from)),
                 }
             }
             (None, None) => return Err("a move from memory to memory".into()),
@@ -399,11 +395,12 @@ impl Emitter<'_> {
                     }
                     // Only operands that can be read from memory are left there.
                     None => {
-                        let slot = regs[r as usize].as_stack().ok_or("an operand has no place")?;
+                        let at = regs[r as usize].as_stack().ok_or("an operand has no place")?;
+                        let at = slot(at);
                         i.set_op_kind(n, iced_x86::OpKind::Memory);
-                        i.set_memory_base(Register::RSP);
-                        i.set_memory_displ_size(1);
-                        i.set_memory_displacement64(slot.index() as u64 * 8);
+                        i.set_memory_base(at.base);
+                        i.set_memory_displ_size(at.displ_size);
+                        i.set_memory_displacement64(at.displacement as u64);
                     }
                 },
                 Arg::Mem => {
@@ -411,7 +408,7 @@ impl Emitter<'_> {
                     self.memory(&mut i, p, regs)?;
                 }
                 Arg::Imm => {
-                    let kind = self.shapes.of(p.code).immediate.ok_or("no place for a number")?;
+                    let kind = p.number.ok_or("no place for a number")?;
                     i.set_op_kind(n, kind);
                     match kind {
                         iced_x86::OpKind::Immediate64 => i.set_immediate64(p.imm as u64),

@@ -1,12 +1,12 @@
 //! Instructions of the processor before registers are assigned, in the shape that `regalloc2` reads.
 
-use iced_x86::Code;
+use iced_x86::{Code, OpKind};
 use regalloc2::{
     Block, Function, Inst as Index, InstRange, Operand as RegOperand, PRegSet, RegClass, VReg,
 };
 
 use super::registers::RegView;
-use super::shapes::Shapes;
+use super::shapes::{Shape, Shapes};
 use super::target::Target;
 
 /// Memory: `base + index * scale + disp`, or a constant of the pool.
@@ -70,6 +70,8 @@ pub(super) struct Plain {
     pub constant: Option<u32>,
     pub context: bool,
     pub imm: i64,
+    /// How the number is written; `None`: the instruction has no place for one.
+    pub number: Option<OpKind>,
     pub lock: bool,
 }
 
@@ -170,6 +172,7 @@ impl Listing {
     /// An instruction of its operands.
     pub(super) fn plain(&mut self, code: Code, list: &[Operand], place: u32) -> Inst {
         let start = self.operands.len() as u32;
+        let shape = self.shapes.of(code);
         let mut p = Plain {
             code,
             args: [Arg::None; 5],
@@ -184,6 +187,7 @@ impl Listing {
             constant: None,
             context: false,
             imm: 0,
+            number: shape.immediate,
             lock: false,
         };
         let mut count = 0;
@@ -248,19 +252,19 @@ impl Listing {
                 }
             }
         }
-        self.may_stay_in_memory(&p, start as usize);
+        self.may_stay_in_memory(&p, shape, start as usize);
         let operands = (start, self.operands.len() as u32);
         Inst { what: What::Plain(p), operands, place }
     }
 
     /// Lets the allocator leave an operand in memory that the instruction can read there. `start`: of its operands.
-    fn may_stay_in_memory(&mut self, p: &Plain, start: usize) {
+    fn may_stay_in_memory(&mut self, p: &Plain, shape: Shape, start: usize) {
         // With a bit string in memory these count from its start, in any direction.
         let strings = matches!(p.code, Code::Bt_rm32_r32 | Code::Bt_rm64_r64);
-        if p.code == Code::INVALID || strings || p.args.contains(&Arg::Mem) {
+        if strings || p.args.contains(&Arg::Mem) {
             return;
         }
-        let Some(n) = self.shapes.of(p.code).in_memory else { return };
+        let Some(n) = shape.in_memory else { return };
         let Arg::Reg(r, _) = p.args[n as usize] else { return };
         let operand = self.operands[start + r as usize];
         let all = &self.operands[start..];
