@@ -24,6 +24,9 @@ pub struct BlockQueue<S> {
     late: Late,
 }
 
+/// Most blocks that a thread takes at a time.
+const MOST: u64 = 64;
+
 /// Threads that are not started yet.
 #[derive(Default)]
 struct Late {
@@ -62,7 +65,7 @@ impl<S: Send> BlockQueue<S> {
         BlockQueue {
             next: AtomicU64::new(blocks.start),
             end: blocks.end,
-            chunk: (count / (threads * 16)).clamp(1, 64),
+            chunk: (count / (threads * 16)).clamp(1, MOST),
             threads,
             stop_at: Arc::new(AtomicU64::new(u64::MAX)),
             stops: Mutex::default(),
@@ -83,6 +86,12 @@ impl<S: Send> BlockQueue<S> {
         }
         let at = self.next.fetch_add(self.chunk, Ordering::Relaxed);
         at.min(self.end)..at.saturating_add(self.chunk).min(self.end)
+    }
+
+    /// Hands out more blocks at a time, up to a quarter of them: handing out costs time as well.
+    pub fn take_at_least(&mut self, blocks: u64) {
+        let count = self.end - self.next.load(Ordering::Relaxed);
+        self.chunk = self.chunk.max(blocks.min(count / 4).min(MOST));
     }
 
     /// Hands out fewer blocks at a time: what a thread has taken it runs itself.
@@ -186,6 +195,18 @@ mod tests {
             first
         });
         assert_eq!(ran.len(), 2);
+    }
+
+    #[test]
+    fn more_blocks_are_taken_at_a_time_up_to_a_quarter() {
+        let chunk = |count: u64, least| {
+            let mut queue: BlockQueue<&str> = BlockQueue::new(7..7 + count, 16);
+            queue.take_at_least(least);
+            let taken = queue.take();
+            taken.end - taken.start
+        };
+        assert_eq!([chunk(128, 0), chunk(128, 20), chunk(128, 900), chunk(1, 5)], [1, 20, 32, 1]);
+        assert_eq!([chunk(1 << 12, 4), chunk(1 << 12, 900)], [16, MOST]);
     }
 
     #[test]

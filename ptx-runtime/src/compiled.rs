@@ -106,6 +106,12 @@ const THREAD: u64 = 200_000;
 /// A launch that takes one thread less has ended before many others are awake.
 const SMALL: Duration = Duration::from_micros(100);
 
+/// What a host thread's part of a launch takes at least: the thread is woken for it, and brings data to its caches.
+const PART: Duration = Duration::from_micros(50);
+
+/// What a host thread takes at a time takes at least so long: one call runs several blocks.
+const CHUNK: Duration = Duration::from_micros(4);
+
 /// Runs the whole grid of about `work` thread instructions; the number of blocks.
 pub(crate) fn run(
     kernel: &Kernel,
@@ -118,12 +124,36 @@ pub(crate) fn run(
     memory.launch_starts();
     let device = device(kernel, checked, memory, params, None);
     let total = total(params);
-    let mut queue = BlockQueue::new(0..total, threads(params, work));
-    if code.expected(total).is_some_and(|time| time < SMALL) {
-        queue.patient(SMALL);
-    }
+    let queue = match code.expected(total) {
+        None => BlockQueue::new(0..total, threads(params, work)),
+        Some(time) => known(total, time, threads(params, work)),
+    };
     run_queue(kernel, code, &device, &queue)?;
     Ok(total)
+}
+
+/// The queue of a grid whose blocks take one thread about so long. Where that is little, fewer host threads come, and
+/// each takes more blocks at a time.
+fn known(total: u64, time: Duration, threads: usize) -> BlockQueue<Stop> {
+    let parts = |part: Duration| time.as_nanos().div_ceil(part.as_nanos()).max(1);
+    let mut queue = if time < SMALL {
+        let mut queue = BlockQueue::new(0..total, threads);
+        queue.patient(SMALL);
+        queue
+    } else {
+        BlockQueue::new(0..total, fewer(threads, parts(PART)))
+    };
+    queue.take_at_least(total / u64::try_from(parts(CHUNK)).unwrap_or(u64::MAX));
+    queue
+}
+
+/// So many host threads, or that many if they are fewer; `0` stands for all that the host has.
+fn fewer(threads: usize, most: u128) -> usize {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    match threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()).min(most),
+        n => n.min(most),
+    }
 }
 
 /// Blocks of the grid.
