@@ -61,7 +61,7 @@ mod tests {
             assert!(by(Op::BfeUW, &[None, Some(3), Some(5)]));
             assert!(!by(Op::BfeUW, &[None, None, Some(5)]));
             assert!(by(Op::AddW, &[None, None]));
-            assert!(!by(Op::RemUW, &[None, None]));
+            assert!(!by(Op::RemUD, &[None, None]));
         }
     }
 }

@@ -82,6 +82,7 @@ mod perf;
 mod pressure;
 mod processor;
 mod pure;
+mod quotient;
 mod range;
 mod records;
 mod recursion;

@@ -171,7 +171,7 @@ impl Emit<'_, '_> {
         let m = self.both(a, b, |e, x, y| e.cmp_w(cc, x, y));
         self.narrow_mask(m)
     }
-    fn cmp_f(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
+    pub(crate) fn cmp_f(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
         if self.bit_masks() { self.compare_float(cc, a, b) } else { self.b.ins().fcmp(cc, a, b) }
     }
     pub(crate) fn cmp_f32(&mut self, cc: FloatCC, a: Value, b: Value) -> Value {
@@ -194,7 +194,11 @@ impl Emit<'_, '_> {
         let one = self.w(NAN32);
         self.sel(nan, one, v)
     }
-    fn f32_op(&mut self, args: &[Value], f: impl Fn(&mut Self, &[Value]) -> Value) -> Value {
+    pub(crate) fn f32_op(
+        &mut self,
+        args: &[Value],
+        f: impl Fn(&mut Self, &[Value]) -> Value,
+    ) -> Value {
         let a: Vec<Value> = args.iter().map(|v| self.as_f32(*v)).collect();
         let r = f(self, &a);
         self.bits(r)
@@ -367,6 +371,10 @@ impl Emit<'_, '_> {
                 let m = self.both(x, y, |e, p, q| e.b.ins().imul(p, q));
                 one(self.words_of(m, true))
             }
+            Op::DivUW | Op::DivSW | Op::RemUW | Op::RemSW if !self.vector || self.words() => {
+                one(self.divided(op, a, b, consts[1]))
+            }
+            Op::CvtF64U32 if !self.vector || self.words() => Some(self.number_of(a, false)),
             Op::BrevW if !self.vector => one(self.b.ins().bitrev(a)),
             Op::PopcW if !self.vector => one(self.b.ins().popcnt(a)),
             Op::ClzW if !self.vector => one(self.b.ins().clz(a)),
@@ -535,6 +543,16 @@ impl Emit<'_, '_> {
                     return None;
                 }
                 let r = self.b.ins().fcvt_from_sint(F64, a);
+                one(self.bits(r))
+            }
+            Op::CvtF64F32 if !self.vector => {
+                let f = self.as_f32(a);
+                let r = self.b.ins().fpromote(F64, f);
+                one(self.bits(r))
+            }
+            Op::CvtF32F64 if !self.vector => {
+                let f = self.as_f64(a);
+                let r = self.b.ins().fdemote(F32, f);
                 one(self.bits(r))
             }
             _ => None,

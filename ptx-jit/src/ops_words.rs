@@ -9,6 +9,10 @@ use crate::form::word;
 use crate::ops::{Emit, Halves};
 use crate::x86::words::{MASK, Word, condition, float_condition};
 
+/// 2^64, and the least normal number so many times as large: a result of that size is not rounded as a subnormal one.
+const SCALE: u32 = 0x5f80_0000;
+const LEAST: u32 = 0x2080_0000;
+
 impl Emit<'_, '_> {
     /// Whether predicates are masks of one bit a lane.
     pub(crate) fn bit_masks(&self) -> bool {
@@ -105,6 +109,51 @@ impl Emit<'_, '_> {
         let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
         let r = self.sel(equal, same, r);
         self.canon32(r)
+    }
+    /// As [`Self::min_max`], of 64 bits: a NaN keeps its payload, and that of the second operand wins.
+    fn min_max64(&mut self, max: bool, a: Halves, b: Halves) -> Halves {
+        self.both(a, b, |e, a, b| {
+            let (f, g) = (e.as_f64(a), e.as_f64(b));
+            let (x, y) = if max { (g, f) } else { (f, g) };
+            let first = e.cmp_f(FloatCC::LessThan, x, y);
+            let only = e.cmp_f(FloatCC::Unordered, g, g);
+            let first = e.b.ins().bor(first, only);
+            let r = e.sel(first, a, b);
+            let equal = e.cmp_f(FloatCC::Equal, f, g);
+            let same = if max { e.and(a, b) } else { e.b.ins().bor(a, b) };
+            let r = e.sel(equal, same, r);
+            let (none, quiet) = (e.cmp_f(FloatCC::Unordered, f, f), e.d(1 << 51));
+            let neither = e.and(none, only);
+            let b = e.b.ins().bor(b, quiet);
+            e.sel(neither, b, r)
+        })
+    }
+    /// `r`, or where `x` is no number that one, quieted; of one vector of 64-bit lanes.
+    fn unless_nan(&mut self, x: Value, r: Value) -> Value {
+        let (f, quiet) = (self.as_f64(x), self.d(1 << 51));
+        let none = self.cmp_f(FloatCC::Unordered, f, f);
+        let x = self.b.ins().bor(x, quiet);
+        self.sel(none, x, r)
+    }
+    /// The magnitude of `b` with the sign of `a`.
+    fn signed_as(&mut self, sign: Value, a: Value, b: Value) -> Value {
+        let s = self.and(a, sign);
+        let m = self.b.ins().band_not(b, sign);
+        self.b.ins().bor(s, m)
+    }
+    /// Integers with their sign as bits of numbers of 64.
+    pub(crate) fn doubles_of_ints(&mut self, w: Value) -> Halves {
+        let ty = self.form.d();
+        [0, 1].map(|half| self.word(Word::DoubleOfInt, half, &[w], ty))
+    }
+    /// The result `r`, 0 where it is subnormal before it is rounded, as the result [`SCALE`] times as large says.
+    fn flush_by(&mut self, scaled: Value, r: Value) -> Value {
+        let r = self.canon32(r);
+        let (ones, sign, least) = (self.w(0x7fff_ffff), self.w(0x8000_0000), self.w(LEAST));
+        let size = self.and(scaled, ones);
+        let small = self.cmp_f32(FloatCC::LessThan, size, least);
+        let zero = self.and(r, sign);
+        self.sel(small, zero, r)
     }
     /// 0 for subnormal numbers, with their sign.
     pub(crate) fn flushed(&mut self, v: Value) -> Value {
@@ -254,9 +303,64 @@ impl Emit<'_, '_> {
                 let (f, ty) = (self.as_f32(a), self.form.w());
                 one(self.b.ins().fcvt_to_uint_sat(ty, f))
             }
-            Op::CvtF64S32 => {
+            Op::CvtF64S32 => Some(self.doubles_of_ints(a)),
+            Op::CvtF64F32 => {
                 let ty = self.form.d();
-                Some([0, 1].map(|half| self.word(Word::DoubleOfInt, half, &[a], ty)))
+                Some([0, 1].map(|half| self.word(Word::DoubleOfSingle, half, &[a], ty)))
+            }
+            Op::CvtF32F64 => {
+                let ty = self.form.w();
+                one(self.word(Word::SingleOfDoubles, 0, &args[0], ty))
+            }
+            Op::CvtRzS32F64 => {
+                let (ty, most) = (self.form.w(), self.d(f64::from(i32::MAX).to_bits()));
+                // What is too small, or no number, becomes the least integer by itself.
+                let x = self.both(args[0], args[0], |e, x, _| {
+                    let (number, limit) = (e.as_f64(x), e.as_f64(most));
+                    let over = e.cmp_f(FloatCC::GreaterThan, number, limit);
+                    e.sel(over, most, x)
+                });
+                one(self.word(Word::IntOfDoubles, 0, &x, ty))
+            }
+            Op::MinF64 => Some(self.min_max64(false, args[0], args[1])),
+            Op::MaxF64 => Some(self.min_max64(true, args[0], args[1])),
+            Op::AbsF64 | Op::NegF64 => Some(self.both(args[0], args[0], |e, x, _| {
+                let sign = e.d(1 << 63);
+                let r = if op == Op::AbsF64 {
+                    e.b.ins().band_not(x, sign)
+                } else {
+                    e.b.ins().bxor(x, sign)
+                };
+                e.unless_nan(x, r)
+            })),
+            Op::CopysignF32 => {
+                let sign = self.w(1 << 31);
+                one(self.signed_as(sign, a, b))
+            }
+            Op::CopysignF64 => {
+                let sign = self.d(1 << 63);
+                Some(self.both(args[0], args[1], |e, x, y| e.signed_as(sign, x, y)))
+            }
+            Op::MulFtzF32 => {
+                let [x, y] = [a, b].map(|v| self.flush(v));
+                let r = self.f32_op(&[x, y], |e, v| e.b.ins().fmul(v[0], v[1]));
+                let up = self.w(SCALE);
+                let scaled = self.f32_op(&[x, y, up], |e, v| {
+                    let x = e.b.ins().fmul(v[0], v[2]);
+                    e.b.ins().fmul(x, v[1])
+                });
+                one(self.flush_by(scaled, r))
+            }
+            Op::FmaFtzF32 => {
+                let [x, y, z] = [a, b, c].map(|v| self.flush(v));
+                let r = self.f32_op(&[x, y, z], |e, v| e.b.ins().fma(v[0], v[1], v[2]));
+                let up = self.w(SCALE);
+                let scaled = self.f32_op(&[x, y, z, up], |e, v| {
+                    let x = e.b.ins().fmul(v[0], v[3]);
+                    let z = e.b.ins().fmul(v[2], v[3]);
+                    e.b.ins().fma(x, v[1], z)
+                });
+                one(self.flush_by(scaled, r))
             }
             _ => None,
         }

@@ -10,7 +10,7 @@ use ptx_isa::uop::Op as Pure;
 
 use super::address::index_of;
 use super::found::Found;
-use super::gather::{gather, gathers};
+use super::gather::{gather, gather_narrow, gathers, gathers_narrow, load_narrow};
 use crate::clif::{plain, vconst32};
 use crate::divergence::Divergence;
 use crate::generator::Gen;
@@ -24,16 +24,16 @@ const MOST: usize = 48;
 pub(super) fn may_be_rows(g: &Gen<'_, '_>, base: Val, m: &Mem, found: &Found) -> bool {
     let [x, y, z] = g.g.block;
     let in_rows = x.is_multiple_of(g.per() as u32) || y == 1 && z == 1;
-    let words = m.bytes == 4 && m.count == 1;
-    let indexed = matches!(found, Found::Index(_, _, shift) if *shift <= 2);
-    words
+    let indexed = matches!(found, Found::Index(_, _, shift) if 1 << *shift <= m.bytes);
+    m.bytes <= 4
+        && m.count == 1
         && indexed
         && in_rows
-        && gathers(g, m, found)
+        && (gathers(g, m, found) || gathers_narrow(g, m, found))
         && index_of(g.f, g.divergence, base).is_some_and(|i| chosen(g.f, g.divergence, i))
 }
 
-/// Whether a value is made of linear ones by choices and sums.
+/// Whether a value is made of linear ones by choices, wrapping and sums.
 fn chosen(f: &Func, divergence: &Divergence, v: Val) -> bool {
     let (mut open, mut choices) = (vec![v], false);
     for _ in 0..MOST {
@@ -48,6 +48,12 @@ fn chosen(f: &Func, divergence: &Divergence, v: Val) -> bool {
                 choices = true;
                 open.extend(&i.args[..2]);
             }
+            // Within the same turn around the edge they stay side by side.
+            Pure::RemUW | Pure::RemSW | Pure::AndW if uniform(divergence, i.args[1]) => {
+                choices = true;
+                open.push(i.args[0]);
+            }
+            Pure::ShlW if uniform(divergence, i.args[1]) => open.push(i.args[0]),
             Pure::AddW | Pure::SubW | Pure::MulW | Pure::MadW | Pure::MovW => {
                 open.extend(i.args.iter());
             }
@@ -57,7 +63,11 @@ fn chosen(f: &Func, divergence: &Divergence, v: Val) -> bool {
     false
 }
 
-/// The words at a number of units of `1 << shift` bytes behind `host` for each lane: whole vectors if all slices have
+fn uniform(divergence: &Divergence, v: Val) -> bool {
+    divergence.of[v as usize].uniform()
+}
+
+/// The elements of up to four bytes at a number of units of `1 << shift` bytes behind `host` for each lane: whole vectors if all slices have
 /// theirs side by side.
 pub(super) fn rows_or_gather(
     g: &mut Gen<'_, '_>,
@@ -66,7 +76,8 @@ pub(super) fn rows_or_gather(
     index: &[Value],
     shift: u32,
 ) -> Vec<Value> {
-    let line: Vec<u32> = (0..g.per() as u32).map(|l| l << (2 - shift)).collect();
+    let narrow = m.bytes < 4;
+    let line: Vec<u32> = (0..g.per() as u32).map(|l| l * u32::from(m.bytes) >> shift).collect();
     let line = vconst32(&mut g.b, &line);
     let (ty, mut firsts, mut same) = (g.form.w(), Vec::new(), Vec::new());
     for x in index {
@@ -86,12 +97,18 @@ pub(super) fn rows_or_gather(
         let at = g.b.ins().uextend(I64, first);
         let at = g.b.ins().ishl_imm_u(at, i64::from(shift));
         let at = g.b.ins().iadd(host, at);
-        whole.push(BlockArg::Value(g.b.ins().load(ty, plain(), at, 0)));
+        let row =
+            if narrow { load_narrow(g, m, at, 0) } else { g.b.ins().load(ty, plain(), at, 0) };
+        whole.push(BlockArg::Value(row));
     }
     g.b.ins().jump(join, &whole);
     g.b.switch_to_block(apart);
     let found = Found::Index(host, index.to_vec(), shift);
-    let each = gather(g, m, Kind::W, &found, None, 0);
+    let each = if narrow {
+        gather_narrow(g, m, &found, 0)
+    } else {
+        gather(g, m, Kind::W, &found, None, 0)
+    };
     let each: Vec<BlockArg> = each.into_iter().map(BlockArg::Value).collect();
     g.b.ins().jump(join, &each);
     g.b.switch_to_block(join);

@@ -22,6 +22,7 @@ mod spaced;
 mod transfer;
 mod turn;
 pub(crate) mod which;
+mod whole_words;
 
 use cranelift_codegen::ir::InstBuilder;
 use ptx_isa::effect::Effect;

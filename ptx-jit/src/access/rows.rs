@@ -4,6 +4,7 @@ use cranelift_codegen::ir::types::{I8X16, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use ptx_isa::effect::Mem;
 
+use super::found::unit;
 use crate::clif::{as_type, cast, plain};
 use crate::form::Form;
 use crate::generator::Gen;
@@ -30,6 +31,12 @@ fn transposed(g: &mut Gen<'_, '_>, r: [Value; 4]) -> [Value; 4] {
 /// Whether the vectors of effect `e` stay interleaved in the version that is being emitted.
 pub(super) fn stays(g: &Gen<'_, '_>, e: u32) -> bool {
     g.mask.is_none() && g.interleaved.contains(&e)
+}
+
+/// Whether every lane's vector of 2 or 4 words lies behind that of the lane before.
+pub(super) fn rows(g: &Gen<'_, '_>, m: &Mem, o: &[i64]) -> bool {
+    let bytes = i64::from(m.bytes) * i64::from(m.count);
+    m.bytes == 4 && matches!(m.count, 2 | 4) && o.chunks(g.per()).all(|c| unit(c, bytes))
 }
 
 /// Two or four vectors that lie side by side, from `at` on.

@@ -65,7 +65,7 @@ fn words(g: &mut Gen<'_, '_>, m: &Mem, host: Value, c: &[i64], all: &[i64]) -> V
 }
 
 /// Element `n` of each word.
-fn element(g: &mut Gen<'_, '_>, m: &Mem, words: Value, n: u32) -> Value {
+pub(super) fn element(g: &mut Gen<'_, '_>, m: &Mem, words: Value, n: u32) -> Value {
     let bits = 8 * u32::from(m.bytes);
     let above = 32 - bits * (n + 1);
     let mut e = g.emitter(true);

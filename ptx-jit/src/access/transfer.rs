@@ -17,9 +17,10 @@ use super::gather::{
 };
 use super::one::{load_one, store_one};
 use super::results::{finish, jump_with, regroup};
-use super::rows::{columns_of, load_rows, rows_of, stays, store_rows};
+use super::rows::{columns_of, load_rows, rows, rows_of, stays, store_rows};
 use super::slow::{executing, skip_if_none, slow};
 use super::spaced::{load_spaced, spaced};
+use super::whole_words::{load_words, whole_words, words_of_elements};
 use crate::clif::{cast, plain, widen16};
 use crate::generator::{Gen, Rep};
 use crate::ir::Val;
@@ -33,7 +34,12 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
     let mut out = Vec::new();
+    let words = whole_words(g, &m, &dst);
+    let by_words = words.and_then(|w| load_words(g, &m, &w, (base, &found), mask.as_deref()));
     match &found {
+        _ if by_words.is_some() => {
+            out.extend(by_words.into_iter().flatten().map(Rep::Slices));
+        }
         Found::Linear(host, o) if o.iter().all(|x| *x == o[0] && i32::try_from(*x).is_ok()) => {
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
@@ -145,12 +151,6 @@ fn unit_of(g: &Gen<'_, '_>, o: &[i64], bytes: i64) -> bool {
     o.chunks(g.per()).all(|c| unit(c, bytes))
 }
 
-/// Whether every lane's vector of 2 or 4 words lies behind that of the lane before.
-fn rows(g: &Gen<'_, '_>, m: &Mem, o: &[i64]) -> bool {
-    let bytes = i64::from(m.bytes) * i64::from(m.count);
-    m.bytes == 4 && matches!(m.count, 2 | 4) && unit_of(g, o, bytes)
-}
-
 /// Whether there is a vector load for the element.
 pub(super) fn widens(m: &Mem, kind: Kind) -> bool {
     match kind {
@@ -212,6 +212,13 @@ pub(super) fn store(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     }
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
+    let (m, src, values) = match whole_words(g, &m, &src).filter(|_| !uniform) {
+        Some(whole) => {
+            let words = words_of_elements(g, &m, &values);
+            (whole, src[..words.len()].to_vec(), words)
+        }
+        None => (m, src, values),
+    };
     let join = join.unwrap_or_else(|| g.b.create_block());
     let whole = m.count == 1
         && (m.bytes >= 4 || g.form.words())

@@ -274,6 +274,19 @@ impl Selector<'_> {
                 let x = Operand::Use(self.reg(x), RegView::X);
                 self.emit(code, &[Operand::Def(d, RegView::X), x, x]);
             }
+            Opcode::Trunc if ty == F32 || ty == F64 => {
+                let code = self.lane_code(V::RoundF, Element::of(ty));
+                let x = Operand::Use(self.reg(x), RegView::X);
+                // As `vectors` has it: towards 0, and no flag of inexact results.
+                self.emit(code, &[Operand::Def(d, RegView::X), x, x, Operand::Imm(8 | 3)]);
+            }
+            Opcode::Fpromote | Opcode::Fdemote => {
+                let operation =
+                    if op == Opcode::Fpromote { V::DoubleOfSingle } else { V::SingleOfDouble };
+                let code = self.lane_code(operation, Element::Longs);
+                let x = Operand::Use(self.reg(x), RegView::X);
+                self.emit(code, &[Operand::Def(d, RegView::X), x, x]);
+            }
             Opcode::FcvtFromSint | Opcode::FcvtFromUint => {
                 if from != I32 || ![F32, F64].contains(&ty) {
                     return Err(no("a conversion", from));

@@ -388,6 +388,63 @@ fn numbers_from_and_to_integers() {
     }
 }
 
+#[test]
+#[cfg_attr(not(runs_256_bit_code), ignore = "the processor has no AVX2")]
+fn numbers_of_both_sizes() {
+    let singles = [0.1f32, -0.0, f32::INFINITY, 1e-40, 3e38, 2147483520.0, -7.75, 0.5];
+    let doubles =
+        [0.1f64, -1e-50, 1e300, -2147483648.0, -2147483649.0, 2147483647.9, -7.75, f64::NAN];
+    for form in forms() {
+        let mut m = Rows::new();
+        for n in 0..16 {
+            m.0[0][n] = singles[n % 8].to_bits();
+            let [low, high] =
+                [0, 32].map(|by| (doubles[(n + 3 * (n / 8)) % 8].to_bits() >> by) as u32);
+            (m.0[1 + n / 8][2 * (n % 8)], m.0[1 + n / 8][2 * (n % 8) + 1]) = (low, high);
+        }
+        run_as(form, &mut m, |b, p| {
+            for part in 0..parts(form) {
+                let x = load_part(b, form.w(), p, 0, part);
+                let halves = [0, 1].map(|n| load_part(b, form.d(), p, 1, 2 * part + n));
+                for n in [0, 1] {
+                    let d = word(b, Word::DoubleOfSingle, n, &[x], form.d());
+                    store_part(b, d, p, 40, 2 * part + n as i32);
+                }
+                let single = word(b, Word::SingleOfDoubles, 0, &halves, form.w());
+                let int = word(b, Word::IntOfDoubles, 0, &halves, form.w());
+                store_part(b, single, p, 42, part);
+                store_part(b, int, p, 43, part);
+            }
+            for n in 0..8 {
+                let x = b.ins().load(F32, plain(), p, 4 * n);
+                let (long, cut) = (b.ins().fpromote(F64, x), b.ins().trunc(x));
+                b.ins().store(plain(), long, p, 50 * 64 + 8 * n);
+                b.ins().store(plain(), cut, p, 52 * 64 + 4 * n);
+                let x = b.ins().load(F64, plain(), p, 64 + 8 * n);
+                let (short, cut) = (b.ins().fdemote(F32, x), b.ins().trunc(x));
+                b.ins().store(plain(), short, p, 53 * 64 + 4 * n);
+                b.ins().store(plain(), cut, p, 51 * 64 + 8 * n);
+            }
+            zero(b)
+        });
+        for n in 0..16 {
+            let x = f32::from_bits(m.0[0][n]);
+            assert_eq!(m.longs(40 + n / 8)[n % 8], f64::from(x).to_bits(), "{x} as f64");
+            let x = f64::from_bits(m.longs(1 + n / 8)[n % 8]);
+            assert_eq!(m.0[42][n], (x as f32).to_bits(), "{x} as f32");
+            let int = if x.trunc() == f64::from(x as i32) { x as i32 } else { i32::MIN };
+            assert_eq!(m.0[43][n] as i32, int, "{x} cut");
+        }
+        for n in 0..8 {
+            let (x, y) = (f32::from_bits(m.0[0][n]), f64::from_bits(m.longs(1)[n]));
+            assert_eq!(m.longs(50)[n], f64::from(x).to_bits(), "{x}, a scalar, as f64");
+            assert_eq!(m.0[52][n], x.trunc().to_bits(), "{x}, a scalar, without its fraction");
+            assert_eq!(m.0[53][n], (y as f32).to_bits(), "{y}, a scalar, as f32");
+            assert_eq!(m.longs(51)[n], y.trunc().to_bits(), "{y}, a scalar, without its fraction");
+        }
+    }
+}
+
 mod control;
 mod memory;
 mod operations;

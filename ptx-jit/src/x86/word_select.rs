@@ -131,13 +131,27 @@ impl Selector<'_> {
                     &[Operand::Def(made()?, self.target.whole), Operand::Use(x, self.target.half)],
                 );
             }
-            Word::DoubleOfInt => {
+            Word::DoubleOfInt | Word::DoubleOfSingle => {
+                let operation =
+                    if word == Word::DoubleOfInt { V::FloatOfS } else { V::DoubleOfSingle };
                 let x = self.reg(args[0]);
                 let x = if number != 0 { self.half(x, 1) } else { x };
                 self.emit(
-                    self.code(V::FloatOfS, Element::Longs),
+                    self.code(operation, Element::Longs),
                     &[Operand::Def(made()?, self.target.whole), Operand::Use(x, self.target.half)],
                 );
+            }
+            Word::SingleOfDoubles | Word::IntOfDoubles => {
+                let operation =
+                    if word == Word::IntOfDoubles { V::IntOfDouble } else { V::SingleOfDouble };
+                let [low, high] = [0, 1].map(|n| {
+                    let r = self.vector();
+                    let x = Operand::Use(self.reg(args[n]), self.target.whole);
+                    let code = self.code(operation, Element::Longs);
+                    self.emit(code, &[Operand::Def(r, self.target.half), x]);
+                    r
+                });
+                self.halves_together(made()?, low, high);
             }
             Word::Ternary => {
                 let code = self.code(V::Ternary, Element::of(ty));

@@ -84,6 +84,12 @@ pub(crate) enum Word {
     Pack,
     /// `(W) -> D`: eight signed integers as `f64`; `number` 1: the upper eight lanes.
     DoubleOfInt,
+    /// `(W) -> D`: numbers of 32 bits as such of 64; `number` 1: the upper lanes.
+    DoubleOfSingle,
+    /// `(D, D) -> W`: numbers of 64 bits as such of 32.
+    SingleOfDoubles,
+    /// `(D, D) -> W`: numbers of 64 bits cut to integers; the least one where they are too large, too small or none.
+    IntOfDoubles,
     /// `(x)`: leading zeros of each lane, W or D; CLIF's own word is for scalars.
     LeadingZeros,
     /// `(D, D) -> D`: the product of the lower 32 bits of each lane, taken without (`number` 0) or with their sign (1).
@@ -92,7 +98,7 @@ pub(crate) enum Word {
 
 impl Word {
     /// By number.
-    pub(crate) const ALL: [Word; 33] = {
+    pub(crate) const ALL: [Word; 36] = {
         use Word::*;
         [
             Compare,
@@ -126,6 +132,9 @@ impl Word {
             ScatterNarrowAt,
             Pack,
             DoubleOfInt,
+            DoubleOfSingle,
+            SingleOfDoubles,
+            IntOfDoubles,
             LeadingZeros,
             Product,
         ]

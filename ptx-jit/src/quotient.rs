@@ -1,0 +1,67 @@
+//! Quotients and remainders of 32-bit integers: by numbers of 64 bits, which processors divide in vectors.
+//!
+//! Integers of 32 bits are such numbers exactly. Their quotient, if it is no integer, is at least one part in 2^32 away
+//! from the next one, and rounding moves it by one part in 2^53: so cutting what is rounded is cutting the quotient.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use ptx_isa::uop::Op;
+
+use crate::ops::{Emit, Halves};
+
+/// The bits of 2^52: numbers in whose low bits integers without a sign lie.
+const UNSIGNED: u64 = 0x4330_0000_0000_0000;
+/// The bits of 2^52 + 2^51: numbers in whose low bits integers with a sign lie.
+const SIGNED: u64 = 0x4338_0000_0000_0000;
+/// The bits of 2^52 + 2^31.
+const BIASED: u64 = 0x4330_0000_8000_0000;
+
+impl Emit<'_, '_> {
+    /// `a / b` or the remainder, as `op` says; `divisor`: `b`, if it is known now.
+    pub(crate) fn divided(&mut self, op: Op, a: Value, b: Value, divisor: Option<u64>) -> Value {
+        let signed = matches!(op, Op::DivSW | Op::RemSW);
+        let (x, y) = (self.number_of(a, signed), self.number_of(b, signed));
+        let whole = self.d(SIGNED);
+        let q = self.both(x, y, |e, x, y| {
+            let (x, y, whole) = (e.as_f64(x), e.as_f64(y), e.as_f64(whole));
+            let q = e.b.ins().fdiv(x, y);
+            let q = e.b.ins().trunc(q);
+            let q = e.b.ins().fadd(q, whole);
+            e.bits(q)
+        });
+        // -2^31 / -1 wraps, as its low bits say.
+        let mut r = self.words_of(q, false);
+        if matches!(op, Op::RemUW | Op::RemSW) {
+            let m = self.b.ins().imul(r, b);
+            r = self.b.ins().isub(a, m);
+        }
+        if divisor.is_some_and(|d| d as u32 != 0) {
+            return r;
+        }
+        let (zero, ones) = (self.w(0), self.w(u32::MAX));
+        let none = self.cmp_w(IntCC::Equal, b, zero);
+        self.sel(none, ones, r)
+    }
+
+    /// The bits of an integer as a number of 64 bits.
+    pub(crate) fn number_of(&mut self, w: Value, signed: bool) -> Halves {
+        if signed && self.words() {
+            return self.doubles_of_ints(w);
+        }
+        // An integer with a sign, plus 2^31, is one without.
+        let w = if signed {
+            let sign = self.w(1 << 31);
+            self.b.ins().bxor(w, sign)
+        } else {
+            w
+        };
+        let (up, down) = (self.d(UNSIGNED), self.d(if signed { BIASED } else { UNSIGNED }));
+        let d = self.zext(w);
+        self.both(d, d, |e, x, _| {
+            let x = e.b.ins().bor(x, up);
+            let (x, down) = (e.as_f64(x), e.as_f64(down));
+            let x = e.b.ins().fsub(x, down);
+            e.bits(x)
+        })
+    }
+}
