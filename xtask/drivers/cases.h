@@ -20,6 +20,7 @@ CASE(structs, structs, memory, 16 * K, 256 * K, 4 * M, 1, n, 1, 256, 1, 0, 0, 0,
 CASE(gather, gather, memory, 32 * K, 512 * K, 16 * M, 1, n, 1, 256, 1, 0, 2, 0, ONE,
      {FLOATS, n}, {WORDS, n}, {ZEROS, n}, {INT, n - 1})
 CASE(gray, gray, memory, 64 * K, M, 16 * M, 1, n, 1, 256, 1, 0, 1, 1, ONE, {WORDS, n}, {ZEROS, n})
+CASE(yuv, yuv, memory, 64 * K, M, 16 * M, 1, n, 1, 256, 1, 0, 1, 1, ONE, {WORDS, n}, {ZEROS, n})
 CASE(stencil, stencil, rows, 256, K, 4 * K, 2, n, n, 16, 8, 0, 1, 0, ONE,
      {FLOATS, n * n}, {ZEROS, n * n}, {INT, n}, {COUNT, n})
 CASE(stencil_narrow, stencil, rows, 256, K, 4 * K, 2, n, n, 8, 8, 0, 1, 0, ONE,
@@ -34,6 +35,18 @@ CASE(sobel, sobel, rows, 256, K, 4 * K, 2, n, n, 32, 8, 0, 1, 0, ONE,
      {FLOATS, n * n}, {ZEROS, n * n}, {INT, n}, {COUNT, n})
 CASE(life, life, rows, 512, 2 * K, 8 * K, 2, n, n, 16, 16, 0, 1, 1, ONE,
      {WORDS, n * n / 4}, {ZEROS, n * n / 4}, {INT, n})
+CASE(floyd, floyd, rows, 256, K, 2 * K, 2, n, n, 16, 16, 0, 0, 1, ONE, {WORDS, n * n}, {INT, n}, {INT, 7})
+CASE(wave, wave, rows, 128, 512, 2 * K, 2, n, n, 32, 8, 0, 2, 0, ONE,
+     {DOUBLES, n * n}, {DOUBLES, n * n}, {DOUBLES, n * n}, {INT, n})
+CASE(bilateral, bilateral, rows, 128, 512, 2 * K, 2, n, n, 16, 16, 0, 1, 0, ONE,
+     {FLOATS, n * n}, {ZEROS, n * n}, {INT, n}, {INT, n})
+CASE(im2col, im2col, rows, 64 * K, M, 8 * M, 1, n, 1, 256, 1, 0, 1, 0, ONE,
+     {FLOATS, n}, {ZEROS, n}, {INT, 100}, {INT, 70}, {INT, 3})
+CASE(lattice, lattice, rows, 8 * K, 128 * K, 2 * M, 1, n, 1, 128, 1, 0, 1, 0, ONE,
+     {FLOATS, 9 * n}, {ZEROS, 9 * n}, {INT, n})
+CASE(norms, norms, rows, 2 * K, 32 * K, M, 1, n, 1, 128, 1, 0, 1, 0, ONE, {FLOATS, 32 * n}, {ZEROS, n}, {INT, 32})
+CASE(tile_blur, tile_blur, tiles, 256, K, 4 * K, 2, n, n, 16, 16, 1, 1, 0, ONE,
+     {FLOATS, n * n}, {ZEROS, n * n}, {INT, n})
 CASE(transpose, transpose, tiles, 256, K, 4 * K, 2, n, n, 16, 16, 1, 1, 0, ONE,
      {FLOATS, n * n}, {ZEROS, n * n}, {INT, n})
 CASE(gemv, gemv, rows, 512, 8 * K, 128 * K, 1, n, 1, 128, 1, 0, 2, 0, ONE,
@@ -58,6 +71,9 @@ CASE(spmv, spmv, divergent, 4 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 4, 0, ONE,
      {ROWS, n}, {COLUMNS, n}, {FLOATS, 24 * n}, {FLOATS, n}, {ZEROS, n})
 CASE(neighbours, neighbours, divergent, 4 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 2, 0, ONE,
      {FLOATS, 4 * n}, {COLUMNS, n}, {ZEROS, 4 * n}, {INT, n})
+CASE(hash_find, hash_find, divergent, 32 * K, 512 * K, 8 * M, 1, n, 1, 256, 1, 0, 2, 1, ONE,
+     {WORDS, n}, {WORDS, n}, {ZEROS, n}, {INT, n - 1})
+CASE(insertion, insertion, divergent, 4 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, 16 * n})
 CASE(mandelbrot, mandelbrot, divergent, 256, K, 2 * K, 2, n, n, 16, 16, 0, 0, 1, ONE, {ZEROS, n * n}, {INT, n})
 CASE(collatz, collatz, divergent, 64 * K, 512 * K, 4 * M, 1, n, 1, 256, 1, 0, 0, 1, ONE, {ZEROS, n})
 CASE(binary_search, binary_search, divergent, 32 * K, 512 * K, 8 * M, 1, n, 1, 128, 1, 0, 2, 1, ONE,
@@ -78,6 +94,13 @@ CASE(fma_peak, fma_peak, arithmetic, 64 * K, 256 * K, M, 1, n, 1, 256, 1, 0, 0, 
 CASE(sha256, sha256, arithmetic, 8 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, 8 * n})
 CASE(blake2s, blake2s, arithmetic, 8 * K, 64 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, 8 * n})
 CASE(crc32, crc32, arithmetic, 8 * K, 128 * K, 2 * M, 1, n, 1, 64, 1, 0, 1, 1, ONE, {WORDS, 16 * n}, {ZEROS, n})
+CASE(match_blocks, match_blocks, arithmetic, 32 * K, 512 * K, 4 * M, 1, n, 1, 128, 1, 0, 2, 1, ONE,
+     {WORDS, n / 4 + 16}, {WORDS, n / 4 + 16}, {ZEROS, n}, {INT, n})
+CASE(swarm, swarm, arithmetic, 16 * K, 256 * K, 4 * M, 1, n, 1, 256, 1, 0, 1, 0, ONE, {FLOATS, 4 * n}, {ZEROS, 4 * n})
+CASE(align_rows, align_rows, arithmetic, 16 * K, 256 * K, 4 * M, 1, n, 1, 64, 1, 0, 2, 1, ONE,
+     {WORDS, n}, {WORDS, n}, {ZEROS, n})
+CASE(powers, powers, arithmetic, 16 * K, 128 * K, M, 1, n, 1, 64, 1, 0, 1, 1, ONE,
+     {WORDS, n}, {ZEROS, n}, {INT, 1000000007})
 CASE(image_scale, image_scale, images, 256, K, 2 * K, 2, n, n, 16, 16, 0, 1, 1, ONE, {IMAGE, n}, {CANVAS, n}, {STEP, n})
 CASE(image_box, image_box, images, 256, K, 2 * K, 2, n, n, 16, 16, 0, 1, 1, ONE, {IMAGE, n}, {CANVAS, n})
 CASE(nbody_relaxed, nbody, relaxed, K, 4 * K, 16 * K, 1, n, 1, 128, 1, 0, 1, 0, ONE,

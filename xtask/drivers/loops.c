@@ -55,6 +55,22 @@ static void gray(size_t n, const uint8_t *restrict in, uint8_t *restrict out)
     for (size_t i = 0; i < n; i++) out[i] = (in[4 * i] * 77 + in[4 * i + 1] * 150 + in[4 * i + 2] * 29 + 128) >> 8;
 }
 
+static uint8_t byte(int x)
+{
+    return x < 0 ? 0 : x > 255 ? 255 : x;
+}
+
+static void yuv(size_t n, const uint8_t *restrict in, uint8_t *restrict out)
+{
+    for (size_t i = 0; i < 4 * n; i += 4) {
+        int r = in[i], g = in[i + 1], b = in[i + 2];
+        out[i] = byte(((66 * r + 129 * g + 25 * b + 128) >> 8) + 16);
+        out[i + 1] = byte(((-38 * r - 74 * g + 112 * b + 128) >> 8) + 128);
+        out[i + 2] = byte(((112 * r - 94 * g - 18 * b + 128) >> 8) + 128);
+        out[i + 3] = in[i + 3];
+    }
+}
+
 static void launch(const struct Case *c)
 {
     size_t n = c->global[0];
@@ -67,6 +83,7 @@ static void launch(const struct Case *c)
     else if (!strcmp(c->name, "structs")) structs(n, a, values[1].number);
     else if (!strcmp(c->name, "gather")) gather(n, a, b, d, values[3].word);
     else if (!strcmp(c->name, "gray")) gray(n, a, b);
+    else if (!strcmp(c->name, "yuv")) yuv(n, a, b);
     else {
         fprintf(stderr, "no loop is there for %s\n", c->name);
         exit(2);
