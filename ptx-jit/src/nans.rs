@@ -10,7 +10,7 @@ use crate::ir::{BlockId, Func, Inst, Op, Val};
 /// Whether `op` computes with the host's arithmetic, whose NaN differs from PTX's.
 fn makes_host_nan(op: Pure) -> bool {
     use Pure::*;
-    matches!(op, AddF32 | SubF32 | MulF32 | FmaF32)
+    matches!(op, AddF32 | SubF32 | MulF32 | FmaF32 | RintF32 | TruncF32 | FloorF32 | CeilF32)
 }
 
 /// Whether the result of `op` is the same for every NaN operand.
@@ -35,6 +35,8 @@ fn ignores_payload(op: Pure) -> bool {
                 | SubFtzF32
                 | MulFtzF32
                 | FmaFtzF32
+                | CvtRzS32F32
+                | CvtRzU32F32
         )
 }
 

@@ -496,8 +496,11 @@ impl Emit<'_, '_> {
                 let down = self.cmp_f32(FloatCC::LessThan, x, unit);
                 one(self.sel(down, x, unit))
             }
-            Op::MinF32 => one(self.min_max32(false, a, b)),
-            Op::MaxF32 => one(self.min_max32(true, a, b)),
+            Op::MinF32 | Op::MaxF32 => {
+                let max = op == Op::MaxF32;
+                let limited = self.limited(max, [a, b], consts);
+                one(limited.unwrap_or_else(|| self.min_max32(max, a, b)))
+            }
             Op::EqF32 => one(self.cmp_f32(FloatCC::Equal, a, b)),
             Op::NeF32 => {
                 let ne = self.cmp_f32(FloatCC::NotEqual, a, b);

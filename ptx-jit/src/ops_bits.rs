@@ -67,6 +67,26 @@ impl Emit<'_, '_> {
         self.sel(both, nan, r)
     }
 
+    /// The greater or smaller number where one is known now: it stands where the other is none.
+    pub(crate) fn limited(
+        &mut self,
+        max: bool,
+        args: [Value; 2],
+        consts: &[Option<u64>],
+    ) -> Option<Value> {
+        // Of two zeros the comparison takes the known one, so that must be the right one.
+        let wrong_zero = if max { 0x8000_0000 } else { 0 };
+        let usable = |n: &usize| {
+            let bits = consts.get(*n).copied().flatten().map(|c| c as u32);
+            bits.is_some_and(|c| !f32::from_bits(c).is_nan() && c != wrong_zero)
+        };
+        let known = [1, 0].into_iter().find(usable)?;
+        let (limit, x) = (args[known], args[1 - known]);
+        let (low, high) = if max { (limit, x) } else { (x, limit) };
+        let inside = self.cmp_f32(FloatCC::LessThan, low, high);
+        Some(self.sel(inside, x, limit))
+    }
+
     /// 0 for subnormal numbers, with their sign.
     pub(crate) fn flush(&mut self, v: Value) -> Value {
         if self.bit_masks() {

@@ -289,11 +289,13 @@ impl Emit<'_, '_> {
             Op::LtUD => one(self.cmp_d(C::UnsignedLessThan, args[0], args[1])),
             Op::LeUD => one(self.cmp_d(C::UnsignedLessThanOrEqual, args[0], args[1])),
             Op::NeF32 => one(self.cmp_f32(FloatCC::OrderedNotEqual, a, b)),
-            Op::MinF32 => one(self.min_max(false, a, b)),
-            Op::MaxF32 => one(self.min_max(true, a, b)),
+            Op::MinF32 | Op::MaxF32 => {
+                let max = op == Op::MaxF32;
+                let limited = self.limited(max, [a, b], consts);
+                one(limited.unwrap_or_else(|| self.min_max(max, a, b)))
+            }
             Op::RintF32 | Op::TruncF32 | Op::FloorF32 | Op::CeilF32 => {
-                let r = self.whole_number(op, a);
-                one(self.canon32(r))
+                one(self.whole_number(op, a))
             }
             // A NaN keeps its payload.
             Op::RintF64 | Op::TruncF64 | Op::FloorF64 | Op::CeilF64 => {

@@ -4,7 +4,7 @@
 //! from the next one, and rounding moves it by one part in 2^53: so cutting what is rounded is cutting the quotient.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, Opcode, Value, ValueDef};
 use ptx_isa::uop::Op;
 
 use crate::ops::{Emit, Halves};
@@ -13,6 +13,8 @@ use crate::ops::{Emit, Halves};
 const UNSIGNED: u64 = 0x4330_0000_0000_0000;
 /// The bits of 2^52 + 2^51: numbers in whose low bits integers with a sign lie.
 const SIGNED: u64 = 0x4338_0000_0000_0000;
+/// The bits of 1 + 2^-49.
+const ABOVE_ONE: u64 = 0x3ff0_0000_0000_0008;
 /// The bits of 2^52 + 2^31.
 const BIASED: u64 = 0x4330_0000_8000_0000;
 
@@ -20,11 +22,16 @@ impl Emit<'_, '_> {
     /// `a / b` or the remainder, as `op` says; `divisor`: `b`, if it is known now.
     pub(crate) fn divided(&mut self, op: Op, a: Value, b: Value, divisor: Option<u64>) -> Value {
         let signed = matches!(op, Op::DivSW | Op::RemSW);
-        let (x, y) = (self.number_of(a, signed), self.number_of(b, signed));
+        let x = self.number_of(a, signed);
+        let inverse = self.inverse(b, signed);
+        let y = match inverse {
+            Some(inverse) => [inverse; 2],
+            None => self.number_of(b, signed),
+        };
         let whole = self.d(SIGNED);
         let q = self.both(x, y, |e, x, y| {
             let (x, y, whole) = (e.as_f64(x), e.as_f64(y), e.as_f64(whole));
-            let q = e.b.ins().fdiv(x, y);
+            let q = if inverse.is_some() { e.b.ins().fmul(x, y) } else { e.b.ins().fdiv(x, y) };
             let q = e.b.ins().trunc(q);
             let q = e.b.ins().fadd(q, whole);
             e.bits(q)
@@ -41,6 +48,27 @@ impl Emit<'_, '_> {
         let (zero, ones) = (self.w(0), self.w(u32::MAX));
         let none = self.cmp_w(IntCC::Equal, b, zero);
         self.sel(none, ones, r)
+    }
+
+    /// `1 / b`, one part in 2^49 too large, if all lanes have the same `b`: one division in place of as many as there
+    /// are lanes. Products by it are too large by about that, and never too small, so that quotients without a rest
+    /// stay whole, and others below the next integer.
+    fn inverse(&mut self, b: Value, signed: bool) -> Option<Value> {
+        if !self.vector {
+            return None;
+        }
+        let ValueDef::Result(inst, _) = self.b.func.dfg.value_def(b) else { return None };
+        if self.b.func.dfg.insts[inst].opcode() != Opcode::Splat {
+            return None;
+        }
+        let scalar = self.b.func.dfg.inst_args(inst)[0];
+        let mut e = Emit { b: &mut *self.b, vector: false, form: self.form };
+        let [y, _] = e.number_of(scalar, signed);
+        let (y, unit) = (e.as_f64(y), e.d(ABOVE_ONE));
+        let unit = e.as_f64(unit);
+        let r = e.b.ins().fdiv(unit, y);
+        let r = e.bits(r);
+        Some(self.b.ins().splat(self.form.d(), r))
     }
 
     /// The bits of an integer as a number of 64 bits.
