@@ -9,7 +9,7 @@ use ptx_isa::effect::Mem;
 use ptx_isa::uop::Op as Pure;
 
 use super::address::index_of;
-use super::found::Found;
+use super::found::{Found, differs};
 use super::gather::{gather, gather_narrow, gathers, gathers_narrow, load_narrow};
 use crate::clif::{plain, vconst32};
 use crate::divergence::Divergence;
@@ -25,8 +25,10 @@ pub(super) fn may_be_rows(g: &Gen<'_, '_>, base: Val, m: &Mem, found: &Found) ->
     let [x, y, z] = g.g.block;
     let in_rows = x.is_multiple_of(g.per() as u32) || y == 1 && z == 1;
     let indexed = matches!(found, Found::Index(_, _, shift) if 1 << *shift <= m.bytes);
+    // Memory of their own is not side by side, whatever the lanes' indices are.
     m.bytes <= 4
         && m.count == 1
+        && !differs(g, m)
         && indexed
         && in_rows
         && (gathers(g, m, found) || gathers_narrow(g, m, found))
