@@ -1,18 +1,18 @@
 #!/bin/bash
 # Runs the programs of docs/opencl-programs.md with the driver of a build and prints a line of each: what it says it
 # passed, and seconds. clients/opencl/run.sh DIRECTORY_OF_PTXRUN [ROW...], such as target/dist
-# Rows: hashcat hashcat-kernels opencv darktable ffmpeg clblast clfft viennacl pyopencl silx pyfai clpeak; all of them
-# where none is named. A part of a row: hashcat:0,100 hashcat-kernels:'m0000*_a3*' opencv:blur clblast:xaxpy,xdot;
-# of silx and pyfai by PYTEST_ADDOPTS='-k medfilt'.
+# All rows where none is named. A part of a row: hashcat:0,100 hashcat-kernels:'m0000*_a3*' opencv:blur
+# clblast:xaxpy,xdot; of silx and pyfai by PYTEST_ADDOPTS='-k medfilt'.
 # Needs bc, a C++ compiler, Debian's packages (a row says which), Python 3.11 and, the first time, the network.
 set -u
+rows="hashcat hashcat-kernels opencv darktable ffmpeg clblast clfft viennacl pyopencl silx pyfai clpeak"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$(dirname "$here")")
-[ $# -gt 0 ] || { echo "usage: clients/opencl/run.sh DIRECTORY_OF_PTXRUN [ROW...]" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: clients/opencl/run.sh DIRECTORY_OF_PTXRUN [ROW...]; rows: $rows" >&2; exit 2; }
 build=$(cd "$1" && pwd) || exit 2
 [ -x "$build/ptxrun" ] || { echo "no ptxrun in $build" >&2; exit 2; }
 shift
-[ $# -gt 0 ] || set -- hashcat hashcat-kernels opencv darktable ffmpeg clblast clfft viennacl pyopencl silx pyfai clpeak
+[ $# -gt 0 ] || set -- $rows
 export PTXRUN_LIBDIR=$build
 ptxrun=$build/ptxrun
 venvs=${PTXRUN_CLIENTS:-$root/target/clients}
@@ -190,7 +190,7 @@ for row; do
         verdict "$measured" "$all" "$measured of $all measurements end" "$names"
         ;;
     *)
-        echo "no row is called $row" >&2
+        echo "no row is called $row; there are $rows" >&2
         exit 2
         ;;
     esac

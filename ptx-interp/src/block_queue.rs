@@ -88,6 +88,11 @@ impl<S: Send> BlockQueue<S> {
         at.min(self.end)..at.saturating_add(self.chunk).min(self.end)
     }
 
+    /// Calls no more host threads than that.
+    pub fn call_at_most(&mut self, threads: u64) {
+        self.threads = self.threads.min(threads.max(1));
+    }
+
     /// Hands out more blocks at a time, up to a quarter of them: handing out costs time as well.
     pub fn take_at_least(&mut self, blocks: u64) {
         let count = self.end - self.next.load(Ordering::Relaxed);

@@ -540,14 +540,7 @@ impl Emit<'_, '_> {
                 let ty = self.w_type();
                 one(self.b.ins().fcvt_to_sint_sat(ty, f))
             }
-            Op::CvtF64S32 => {
-                // Exact, so by 64-bit lanes: only scalars have a direct form here.
-                if self.vector {
-                    return None;
-                }
-                let r = self.b.ins().fcvt_from_sint(F64, a);
-                one(self.bits(r))
-            }
+            Op::CvtF64S32 if !self.vector || self.words() => Some(self.doubles_of_ints(a)),
             Op::CvtF64F32 if !self.vector => {
                 let f = self.as_f32(a);
                 let r = self.b.ins().fpromote(F64, f);

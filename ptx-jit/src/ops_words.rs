@@ -1,6 +1,7 @@
 //! Pure micro-ops by the words of our own back end, where these do more than Cranelift's form.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::F64;
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use ptx_isa::uop::Op;
 
@@ -141,8 +142,12 @@ impl Emit<'_, '_> {
         let m = self.b.ins().band_not(b, sign);
         self.b.ins().bor(s, m)
     }
-    /// Integers with their sign as bits of numbers of 64.
+    /// Integers with their sign as bits of numbers of 64; vectors by words.
     pub(crate) fn doubles_of_ints(&mut self, w: Value) -> Halves {
+        if !self.vector {
+            let r = self.b.ins().fcvt_from_sint(F64, w);
+            return [self.bits(r); 2];
+        }
         let ty = self.form.d();
         [0, 1].map(|half| self.word(Word::DoubleOfInt, half, &[w], ty))
     }
@@ -305,7 +310,6 @@ impl Emit<'_, '_> {
                 let (f, ty) = (self.as_f32(a), self.form.w());
                 one(self.b.ins().fcvt_to_uint_sat(ty, f))
             }
-            Op::CvtF64S32 => Some(self.doubles_of_ints(a)),
             Op::CvtF64F32 => {
                 let ty = self.form.d();
                 Some([0, 1].map(|half| self.word(Word::DoubleOfSingle, half, &[a], ty)))

@@ -15,8 +15,6 @@ const UNSIGNED: u64 = 0x4330_0000_0000_0000;
 const SIGNED: u64 = 0x4338_0000_0000_0000;
 /// The bits of 1 + 2^-49.
 const ABOVE_ONE: u64 = 0x3ff0_0000_0000_0008;
-/// The bits of 2^52 + 2^31.
-const BIASED: u64 = 0x4330_0000_8000_0000;
 
 impl Emit<'_, '_> {
     /// `a / b` or the remainder, as `op` says; `divisor`: `b`, if it is known now.
@@ -73,22 +71,14 @@ impl Emit<'_, '_> {
 
     /// The bits of an integer as a number of 64 bits.
     pub(crate) fn number_of(&mut self, w: Value, signed: bool) -> Halves {
-        if signed && self.words() {
+        if signed {
             return self.doubles_of_ints(w);
         }
-        // An integer with a sign, plus 2^31, is one without.
-        let w = if signed {
-            let sign = self.w(1 << 31);
-            self.b.ins().bxor(w, sign)
-        } else {
-            w
-        };
-        let (up, down) = (self.d(UNSIGNED), self.d(if signed { BIASED } else { UNSIGNED }));
-        let d = self.zext(w);
+        let (d, whole) = (self.zext(w), self.d(UNSIGNED));
         self.both(d, d, |e, x, _| {
-            let x = e.b.ins().bor(x, up);
-            let (x, down) = (e.as_f64(x), e.as_f64(down));
-            let x = e.b.ins().fsub(x, down);
+            let x = e.b.ins().bor(x, whole);
+            let (x, whole) = (e.as_f64(x), e.as_f64(whole));
+            let x = e.b.ins().fsub(x, whole);
             e.bits(x)
         })
     }

@@ -124,36 +124,26 @@ pub(crate) fn run(
     memory.launch_starts();
     let device = device(kernel, checked, memory, params, None);
     let total = total(params);
-    let queue = match code.expected(total) {
-        None => BlockQueue::new(0..total, threads(params, work)),
-        Some(time) => known(total, time, threads(params, work)),
-    };
+    let mut queue = BlockQueue::new(0..total, threads(params, work));
+    if let Some(time) = code.expected(total) {
+        suit(&mut queue, total, time);
+    }
     run_queue(kernel, code, &device, &queue)?;
     Ok(total)
 }
 
-/// The queue of a grid whose blocks take one thread about so long. Where that is little, fewer host threads come, and
-/// each takes more blocks at a time.
-fn known(total: u64, time: Duration, threads: usize) -> BlockQueue<Stop> {
-    let parts = |part: Duration| time.as_nanos().div_ceil(part.as_nanos()).max(1);
-    let mut queue = if time < SMALL {
-        let mut queue = BlockQueue::new(0..total, threads);
-        queue.patient(SMALL);
-        queue
-    } else {
-        BlockQueue::new(0..total, fewer(threads, parts(PART)))
+/// For a grid whose blocks take one thread about so long: where that is little, fewer host threads come, and each takes
+/// more blocks at a time.
+fn suit(queue: &mut BlockQueue<Stop>, total: u64, time: Duration) {
+    let parts = |part: Duration| {
+        u64::try_from(time.as_nanos().div_ceil(part.as_nanos())).unwrap_or(u64::MAX).max(1)
     };
-    queue.take_at_least(total / u64::try_from(parts(CHUNK)).unwrap_or(u64::MAX));
-    queue
-}
-
-/// So many host threads, or that many if they are fewer; `0` stands for all that the host has.
-fn fewer(threads: usize, most: u128) -> usize {
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    match threads {
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get()).min(most),
-        n => n.min(most),
+    if time < SMALL {
+        queue.patient(SMALL);
+    } else {
+        queue.call_at_most(parts(PART));
     }
+    queue.take_at_least(total / parts(CHUNK));
 }
 
 /// Blocks of the grid.

@@ -1,5 +1,5 @@
-// Arrays of each thread, of words and of bytes, at places that run with the thread's number but for a limit, a remainder
-// or a mask: neighbours read memory of their own. What must come out is the same in Python.
+// Arrays of each thread, of words and of bytes, at places that run with the thread's number but for a limit, a
+// remainder or a mask: neighbours read memory of their own. What must come out is the same in Python.
 // flags:
 // flags: -cl-opt-disable
 // run: k<<<1, 64>>>(s32[64], s32:64, s32:50)

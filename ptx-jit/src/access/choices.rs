@@ -69,8 +69,8 @@ fn uniform(divergence: &Divergence, v: Val) -> bool {
     divergence.of[v as usize].uniform()
 }
 
-/// The elements of up to four bytes at a number of units of `1 << shift` bytes behind `host` for each lane: whole vectors if all slices have
-/// theirs side by side.
+/// The elements of up to four bytes at a number of units of `1 << shift` bytes behind `host` for each lane: whole
+/// vectors if all slices have theirs side by side.
 pub(super) fn rows_or_gather(
     g: &mut Gen<'_, '_>,
     m: &Mem,

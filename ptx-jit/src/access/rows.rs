@@ -45,6 +45,25 @@ pub(super) fn load_rows(g: &mut Gen<'_, '_>, m: &Mem, host: Value, at: i32) -> V
     (0..i32::from(m.count)).map(|n| g.b.ins().load(ty, plain(), host, at + bytes * n)).collect()
 }
 
+/// The slices of each element of vectors that lie side by side, the lanes at `o`, or with `turned` off of each of their
+/// rows.
+pub(super) fn load_columns(
+    g: &mut Gen<'_, '_>,
+    m: &Mem,
+    (host, o): (Value, &[i64]),
+    turned: bool,
+) -> Vec<Vec<Value>> {
+    let mut columns = vec![Vec::new(); m.count.into()];
+    for c in o.chunks(g.per()) {
+        let rows = load_rows(g, m, host, c[0] as i32);
+        let parts = if turned { columns_of(g, &rows) } else { rows };
+        for (all, x) in columns.iter_mut().zip(parts) {
+            all.push(x);
+        }
+    }
+    columns
+}
+
 /// As [`load_rows`], the other way.
 pub(super) fn store_rows(g: &mut Gen<'_, '_>, rows: &[Value], host: Value, at: i32) {
     let bytes = g.form.bytes();

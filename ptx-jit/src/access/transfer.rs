@@ -17,7 +17,7 @@ use super::gather::{
 };
 use super::one::{load_one, store_one};
 use super::results::{finish, jump_with, regroup};
-use super::rows::{columns_of, load_rows, rows, rows_of, stays, store_rows};
+use super::rows::{load_columns, rows, rows_of, stays, store_rows};
 use super::slow::{executing, skip_if_none, slow};
 use super::spaced::{load_spaced, spaced};
 use super::whole_words::{load_words, whole_words, words_of_elements};
@@ -33,18 +33,38 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
     let stop = skip_if_none(g, e, mask.as_deref());
     let total = m.bytes as u64 * m.count as u64;
     let (join, found) = checked(g, e, &address, mask.as_deref(), &m.place, total);
-    let mut out = Vec::new();
-    let words = whole_words(g, &m, &dst);
+    let slices = dst.iter().all(|d| g.offsets(*d).is_none());
+    let words = whole_words(g, &m, &dst).filter(|_| slices);
     let by_words = words.and_then(|w| load_words(g, &m, &w, (base, &found), mask.as_deref()));
-    match &found {
-        _ if by_words.is_some() => {
-            out.extend(by_words.into_iter().flatten().map(Rep::Slices));
-        }
+    let mut out = match by_words {
+        Some(elements) => elements.into_iter().map(Rep::Slices).collect(),
+        None => load_found(g, e, &m, (base, &found), mask.as_deref()),
+    };
+    if let Some(join) = join {
+        jump_with(g, join, &out);
+        g.b.switch_to_block(join);
+        let params = g.b.block_params(join).to_vec();
+        out = regroup(g, &dst, &params);
+    }
+    finish(g, e, out, stop);
+}
+
+/// What effect `e` loads from where it was found.
+fn load_found(
+    g: &mut Gen<'_, '_>,
+    e: u32,
+    m: &Mem,
+    (base, found): (Val, &Found),
+    mask: Option<&[Value]>,
+) -> Vec<Rep> {
+    let dst = g.f.effects[e as usize].dst.clone();
+    let mut out = Vec::new();
+    match found {
         Found::Linear(host, o) if o.iter().all(|x| *x == o[0] && i32::try_from(*x).is_ok()) => {
             for (i, d) in dst.iter().enumerate() {
                 let kind = g.kind(*d);
                 let at = o[0] as i32 + i as i32 * m.bytes as i32;
-                let v = load_one(g, &m, kind, *host, at);
+                let v = load_one(g, m, kind, *host, at);
                 out.push(if g.offsets(*d).is_some() {
                     Rep::Scalar(v)
                 } else {
@@ -55,69 +75,55 @@ pub(super) fn load(g: &mut Gen<'_, '_>, e: u32, m: Mem) {
             }
         }
         Found::Linear(host, o)
-            if m.count == 1 && unit_of(g, o, m.bytes as i64) && widens(&m, g.kind(dst[0])) =>
+            if m.count == 1 && unit_of(g, o, m.bytes as i64) && widens(m, g.kind(dst[0])) =>
         {
-            out.push(Rep::Slices(load_unit(g, &m, g.kind(dst[0]), *host, o)));
+            out.push(Rep::Slices(load_unit(g, m, g.kind(dst[0]), *host, o)));
         }
         Found::Linear(host, o)
-            if spaced(g, &m, o)
+            if spaced(g, m, o)
                 && dst.len() == m.count as usize
                 && dst.iter().all(|d| g.kind(*d) == Kind::W && g.offsets(*d).is_none()) =>
         {
-            out.extend(load_spaced(g, &m, *host, o).into_iter().map(Rep::Slices));
+            out.extend(load_spaced(g, m, *host, o).into_iter().map(Rep::Slices));
         }
-        Found::Linear(host, o) if rows(g, &m, o) && dst.len() == m.count as usize => {
-            let mut columns = vec![Vec::new(); dst.len()];
+        Found::Linear(host, o) if rows(g, m, o) && dst.len() == m.count as usize => {
             let turned = !stays(g, e);
-            for c in o.chunks(g.per()) {
-                let rows = load_rows(g, &m, *host, c[0] as i32);
-                let parts = if turned { columns_of(g, &rows) } else { rows };
-                for (all, x) in columns.iter_mut().zip(parts) {
-                    all.push(x);
-                }
-            }
-            out.extend(columns.into_iter().map(Rep::Slices));
+            out.extend(load_columns(g, m, (*host, o), turned).into_iter().map(Rep::Slices));
         }
-        _ if pairs(g, &m, &found).is_some()
+        _ if pairs(g, m, found).is_some()
             && dst.len() == m.count as usize
             && dst.iter().all(|d| g.kind(*d) == Kind::W) =>
         {
-            let whole = pairs(g, &m, &found).unwrap_or(m);
+            let whole = pairs(g, m, found).unwrap_or(*m);
             for n in 0..dst.len() as i32 / 2 {
-                let x = gather(g, &whole, Kind::D, &found, mask.as_deref(), 8 * n);
+                let x = gather(g, &whole, Kind::D, found, mask, 8 * n);
                 out.extend([false, true].map(|upper| Rep::Slices(words_of(g, &x, upper))));
             }
         }
         Found::Index(host, index, shift)
             if mask.is_none()
                 && dst.iter().all(|d| g.kind(*d) == Kind::W && g.offsets(*d).is_none())
-                && may_be_rows(g, base, &m, &found) =>
+                && may_be_rows(g, base, m, found) =>
         {
-            out.push(Rep::Slices(rows_or_gather(g, &m, *host, index, *shift)));
+            out.push(Rep::Slices(rows_or_gather(g, m, *host, index, *shift)));
         }
-        _ if gathers(g, &m, &found) => {
+        _ if gathers(g, m, found) => {
             for (i, d) in dst.iter().enumerate() {
                 let step = i as i32 * i32::from(m.bytes);
-                let x = gather(g, &m, g.kind(*d), &found, mask.as_deref(), step);
+                let x = gather(g, m, g.kind(*d), found, mask, step);
                 out.push(Rep::Slices(x));
             }
         }
-        _ if gathers_narrow(g, &m, &found) && dst.iter().all(|d| g.kind(*d) == Kind::W) => {
+        _ if gathers_narrow(g, m, found) && dst.iter().all(|d| g.kind(*d) == Kind::W) => {
             for i in 0..dst.len() as i32 {
-                out.push(Rep::Slices(gather_narrow(g, &m, &found, i * i32::from(m.bytes))));
+                out.push(Rep::Slices(gather_narrow(g, m, found, i * i32::from(m.bytes))));
             }
         }
         _ => {
-            out.extend(load_lanes(g, &m, &found, &dst).into_iter().map(Rep::Slices));
+            out.extend(load_lanes(g, m, found, &dst).into_iter().map(Rep::Slices));
         }
     }
-    if let Some(join) = join {
-        jump_with(g, join, &out);
-        g.b.switch_to_block(join);
-        let params = g.b.block_params(join).to_vec();
-        out = regroup(g, &dst, &params);
-    }
-    finish(g, e, out, stop);
+    out
 }
 
 /// Lane by lane: each address right before what is loaded there, so that few of them live at once.

@@ -7,7 +7,7 @@ use ptx_isa::effect::Mem;
 use super::choices::{may_be_rows, rows_or_gather};
 use super::found::Found;
 use super::gather::{gather, gathers};
-use super::rows::{columns_of, load_rows, rows};
+use super::rows::{load_columns, rows};
 use super::spaced::{element, spaced};
 use crate::generator::Gen;
 use crate::ir::Val;
@@ -18,6 +18,7 @@ pub(super) fn whole_words(g: &Gen<'_, '_>, m: &Mem, all: &[Val]) -> Option<Mem> 
     let fill = g.form.words()
         && !g.g.scalar()
         && m.bytes < 4
+        && all.len() == usize::from(m.count)
         && bytes.is_multiple_of(4)
         && all.iter().all(|v| g.kind(*v) == Kind::W);
     fill.then_some(Mem { bytes: 4, count: (bytes / 4) as u8, signed: false, ..*m })
@@ -33,16 +34,7 @@ pub(super) fn load_words(
 ) -> Option<Vec<Vec<Value>>> {
     let words: Vec<Vec<Value>> = match found {
         Found::Linear(_, o) if o.iter().all(|x| *x == o[0]) || spaced(g, m, o) => return None,
-        Found::Linear(host, o) if rows(g, whole, o) => {
-            let mut columns = vec![Vec::new(); whole.count.into()];
-            for c in o.chunks(g.per()) {
-                let rows = load_rows(g, whole, *host, c[0] as i32);
-                for (all, x) in columns.iter_mut().zip(columns_of(g, &rows)) {
-                    all.push(x);
-                }
-            }
-            columns
-        }
+        Found::Linear(host, o) if rows(g, whole, o) => load_columns(g, whole, (*host, o), true),
         Found::Index(host, index, shift)
             if mask.is_none() && may_be_rows(g, base, whole, found) =>
         {
