@@ -57,6 +57,8 @@ classes! {
     IntDiv = "int-div",
     /// The same of signed numbers.
     IntDivSigned = "int-div-signed",
+    /// A further one by the same divisor, whose reciprocal the assembler keeps.
+    IntDivKnown = "int-div-known",
     /// Division and remainder of 64 bits.
     IntDiv64 = "int-div64",
     /// The same of signed numbers.
@@ -248,13 +250,13 @@ impl Class {
         use Class::*;
         match self {
             IntAdd | IntAdd3 | IntAddSat | IntAdd64 | IntMul24 | IntMul | IntMulWide | IntMulHi
-            | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntMinMax | Logic | Shift
-            | ShiftLeft | Shift64 | Bitfield | BitCount | LeadingZeros | Dot | F32Add | F32Mul
-            | F32Fma | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2
-            | F32Lg2 | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma | F64MinMax
-            | F16 | F16Single | F16Mufu | Compare | CompareSelect | Compare64 | Select | Move
-            | SpecialRegister | ConvertInt | ConvertFromInt | Convert | Convert64 | ConvertF16
-            | Shuffle => true,
+            | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntDivKnown | IntMinMax | Logic
+            | Shift | ShiftLeft | Shift64 | Bitfield | BitCount | LeadingZeros | Dot | F32Add
+            | F32Mul | F32Fma | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled
+            | F32Ex2 | F32Lg2 | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma
+            | F64MinMax | F16 | F16Single | F16Mufu | Compare | CompareSelect | Compare64
+            | Select | Move | SpecialRegister | ConvertInt | ConvertFromInt | Convert
+            | Convert64 | ConvertF16 | Shuffle => true,
             IntDiv64 | IntDivSigned64 | F64Rsqrt | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp
             | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | FenceSystem
             | Vote | Match | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared
@@ -268,7 +270,7 @@ impl Class {
     pub const fn coarser(self) -> Option<Self> {
         match self {
             Class::IntAdd3 | Class::IntAddSat => Some(Class::IntAdd),
-            Class::IntDivSigned => Some(Class::IntDiv),
+            Class::IntDivSigned | Class::IntDivKnown => Some(Class::IntDiv),
             Class::IntDivSigned64 => Some(Class::IntDiv64),
             Class::LeadingZeros => Some(Class::BitCount),
             Class::F32Scaled => Some(Class::F32Rsqrt),

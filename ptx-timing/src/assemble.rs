@@ -15,6 +15,7 @@ use crate::event::Register;
 use crate::facts::{Facts, Predicated};
 use crate::layout;
 use crate::profile::Assembler;
+use crate::reciprocals;
 use crate::rotate;
 use crate::uniform;
 
@@ -55,6 +56,9 @@ pub(crate) fn assemble(
         rotate::find(function, facts);
         both_halves(function, facts);
         fuse(rules, function, facts);
+    }
+    if rules.shares_reciprocals {
+        reciprocals::share(function, facts);
     }
     if rules.merge_shared {
         merge_shared(function, &aligned, facts);
@@ -510,6 +514,7 @@ fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Op
             f.instruction.class,
             Class::IntDiv
                 | Class::IntDivSigned
+                | Class::IntDivKnown
                 | Class::IntDivSigned64
                 | Class::IntDiv64
                 | Class::F32Div

@@ -74,6 +74,8 @@ struct Line {
     dirty: u8,
     /// Sectors that came along with a neighbour's fill and have not been asked for.
     extra: u8,
+    /// The half of the cache that is not in charge of the line has it, too.
+    copied: bool,
     /// Sectors of which only written bytes are present, and how many were written.
     partial: u8,
     written: [u8; MAX_SECTORS],
@@ -95,6 +97,8 @@ pub struct Lookup {
     pub fill: u8,
     /// When the line's last fill arrives.
     pub ready: u64,
+    /// Whether [`Cache::copy`] was called for the line since it came or was last written.
+    pub copied: bool,
     /// Where the line lies, for [`Cache::fill`].
     pub place: LinePlace,
     /// A dirty line that had to make room.
@@ -191,7 +195,12 @@ impl Cache {
         self.counts.read_hits += u64::from(hit.count_ones());
         self.counts.read_misses += u64::from(missing.count_ones());
         let place = LinePlace { page: page as u32, line: at as u32 };
-        Lookup { hit, fill, ready: line.ready, place, evicted }
+        Lookup { hit, fill, ready: line.ready, copied: line.copied, place, evicted }
+    }
+
+    /// The half of the cache that is not in charge of a line keeps what it hands on.
+    pub fn copy(&mut self, place: LinePlace) {
+        self.pages[place.page as usize].lines[place.line as usize].copied = true;
     }
 
     /// Notes when a fill arrives; accesses until then hit but have to wait. The sectors `along` come
@@ -239,6 +248,7 @@ impl Cache {
                     self.queue.push_back(address >> self.line_shift);
                 }
                 let before = line.dirty_weight();
+                line.copied = false;
                 line.dirty |= mask;
                 let mut rest = mask & !line.valid;
                 while rest != 0 {
@@ -408,9 +418,23 @@ mod tests {
             request_min_bytes: 0,
             dirty_bytes: 0,
             full_duplex: false,
+            far_cycles: 0,
+            merged_sms: 0,
             write_cost: 1.0,
             partial_write_cost: 1.0,
         }
+    }
+
+    /// The copy of a line in the other half of a cache is gone when the line is written.
+    #[test]
+    fn copies_last_until_the_line_is_written() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteBack));
+        let first = c.read_line(0, 1);
+        assert!(!first.copied);
+        c.copy(first.place);
+        assert!(c.read_line(0, 1).copied && !c.read_line(128, 1).copied);
+        c.write_line(0, 2, &[32; MAX_SECTORS]);
+        assert!(!c.read_line(0, 1).copied);
     }
 
     #[test]

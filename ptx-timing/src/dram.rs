@@ -21,6 +21,8 @@ pub struct Dram {
     /// Transfer time per byte on one channel, in 1/1024 clocks.
     per_byte: f64,
     interleave_shift: u32,
+    /// See [`Dram::channel`].
+    hashed: bool,
     burst: u64,
     /// What lines take longer than others, see [`Dram::apart`].
     spread: Vec<i64>,
@@ -48,6 +50,7 @@ impl Dram {
             free_at: vec![0; d.channels.max(1) as usize],
             per_byte: FRACTION as f64 / per_channel,
             interleave_shift: d.interleave_bytes.max(1).ilog2(),
+            hashed: d.hashed_channels,
             burst: u64::from(d.burst_bytes.max(1)),
             spread: d
                 .spread
@@ -93,6 +96,15 @@ impl Dram {
         }
     }
 
+    /// The channel of a chunk. Chunks in a row take one channel after the other; where channels are hashed, every
+    /// round of them begins at another one, so that no distance of addresses meets the same few.
+    fn channel(&self, chunk: u64) -> usize {
+        let channels = self.free_at.len() as u64;
+        let round = chunk / channels;
+        let turned = (round ^ round >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        ((chunk + if self.hashed { turned } else { 0 }) % channels) as usize
+    }
+
     /// Bytes of the smallest transfer.
     pub fn burst_bytes(&self) -> u64 {
         self.burst
@@ -134,7 +146,7 @@ impl Dram {
         }
         self.this_window += bytes;
         let chunk = address >> self.interleave_shift;
-        let channel = (chunk % self.free_at.len() as u64) as usize;
+        let channel = self.channel(chunk);
         let start = self.free_at[channel].max(now * FRACTION);
         let mut time = (bytes as f64 * self.per_byte).round() as u64;
         if self.page_time > 0 {
@@ -222,9 +234,27 @@ mod tests {
         let mean = all.iter().sum::<i64>() as f64 / all.len() as f64;
         assert!(mean.abs() < 5.0, "{mean}");
         let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
-        assert_eq!((*least, *most), (-144, 302));
+        assert_eq!((*least, *most), (-77, 302));
         assert_eq!(dram.apart(77), all[77]);
         assert!((0..1000).all(|line| Dram::new(&g80()).apart(line) == 0));
+    }
+
+    /// With a hash, rows that are a power of two apart use all channels, and a stream uses them evenly as before.
+    #[test]
+    fn hashed_channels_know_no_bad_stride() {
+        let mut p = Catalog::embedded().unwrap().get("H100").unwrap();
+        let used = |p: &Profile, stride: u64| {
+            let dram = Dram::new(p);
+            let mut seen = vec![0; p.dram.channels as usize];
+            (0..80_000).for_each(|i| seen[dram.channel(i * stride)] += 1);
+            (*seen.iter().min().unwrap(), *seen.iter().max().unwrap())
+        };
+        assert_eq!(used(&p, 1), (1000, 1000));
+        let (least, most) = used(&p, 16);
+        assert!(least > 850 && most < 1150, "{least} to {most}");
+        p.dram.hashed_channels = false;
+        assert_eq!(used(&p, 1), (1000, 1000));
+        assert_eq!(used(&p, 16), (0, 16_000));
     }
 
     #[test]

@@ -123,7 +123,10 @@ impl<'a> Facts<'a> {
         let opcode = &program.matches[inst.opcode as usize];
         let op = opcode.row.op;
         let mut instruction = Instruction::new(opcode.class(), &[], &[]);
-        instruction.splits = (opcode.row.splits)(opcode);
+        // Products are not joined with sums across a signed remainder, but loads pass it: ptxas makes no branch of it in
+        // the end (`life` of the recorded kernels).
+        let straight = matches!(instruction.class, Class::IntDiv | Class::IntDivSigned);
+        instruction.splits = (opcode.row.splits)(opcode) && !straight;
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
         let mut place = None;
@@ -162,7 +165,9 @@ impl<'a> Facts<'a> {
                 instruction.class,
                 Class::LoadGlobal | Class::LoadShared | Class::StoreGlobal | Class::StoreShared
             );
-        instruction.compares = instruction.class == Class::AtomicShared && opcode.has(".cas");
+        instruction.compares =
+            matches!(instruction.class, Class::AtomicShared | Class::AtomicGlobal)
+                && opcode.has(".cas");
         let launch_size = special.is_some_and(launch_size);
         let varies = special.is_some_and(|s| !launch_size && varies(s));
         instruction.clock = special.is_some_and(clock);

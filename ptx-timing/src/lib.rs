@@ -31,6 +31,7 @@ mod moves;
 pub mod occupancy;
 mod pressure;
 pub mod profile;
+mod reciprocals;
 pub mod registers;
 pub mod replay;
 pub mod report;

@@ -102,6 +102,7 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
 /// else lives.
 fn scratch(class: Class) -> u32 {
     match class {
+        Class::IntDivKnown => 3,
         Class::IntDiv | Class::F32Sqrt | Class::F64Rsqrt => 4,
         Class::F64Rcp => 6,
         Class::IntDivSigned | Class::F32Rcp => 7,

@@ -149,6 +149,12 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     c.positive("global.sm_atomic_cycles", p.global.sm_atomic_cycles)?;
     c.positive("atomics.units", p.atomics.units.into())?;
     c.power_of_two("atomics.unit_bytes", p.atomics.unit_bytes)?;
+    if p.atomics.unit_stripe_bytes != 0 {
+        c.power_of_two("atomics.unit_stripe_bytes", p.atomics.unit_stripe_bytes)?;
+    }
+    if let Some(cycles) = p.atomics.whole_sector_cycles {
+        c.positive("atomics.whole_sector_cycles", cycles)?;
+    }
     if p.global.sector_bytes > p.global.line_bytes {
         return c.fail(
             "global.sector_bytes",

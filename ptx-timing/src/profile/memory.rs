@@ -178,6 +178,13 @@ pub struct CacheLevel {
     /// L2: reads and writes have that rate each, instead of sharing it.
     #[serde(default)]
     pub full_duplex: bool,
+    /// L2: clocks that an SM waits longer for a line of the other half of L2, until its own half has a copy; 0 = L2
+    /// has no halves.
+    #[serde(default)]
+    pub far_cycles: u32,
+    /// L2: SMs whose reads of one line go to it once, while the first is under way; 0 = each goes on its own.
+    #[serde(default)]
+    pub merged_sms: u32,
     /// L2: what a written sector costs of that rate, as a multiple of a read one.
     #[serde(default = "unit")]
     pub write_cost: f64,
@@ -199,7 +206,7 @@ pub struct Dram {
     /// Latency of an unloaded read, from issue of the load to its result.
     pub latency: u32,
     /// Clocks that a read of a line takes more than `latency`, each equally often; which, a hash of its address
-    /// says. Empty = all take the same time.
+    /// says. Empty = all take the same time. Where L2 has halves, half of `far_cycles` comes or goes besides.
     #[serde(default)]
     pub spread: Vec<i32>,
     /// Mean service time in the formula for the waiting of a read, s * u / (1 - u) at use u; 0 = reads
@@ -210,6 +217,9 @@ pub struct Dram {
     pub channels: u32,
     /// Consecutive bytes that one channel holds before the next takes over.
     pub interleave_bytes: u32,
+    /// Whether a hash of the address shifts which channel comes first, so that no stride meets the same few.
+    #[serde(default)]
+    pub hashed_channels: bool,
     /// Smallest number of bytes a channel transfers.
     pub burst_bytes: u32,
     /// Bytes of a page: a transfer from another one has to wait until that is open. 0 = not modelled.
@@ -236,12 +246,25 @@ pub struct Atomics {
     /// Latency of a global atomic with distinct addresses.
     pub global_latency: u32,
     /// Cycles between two requests (a line of one warp instruction, no address twice) that meet in
-    /// one unit.
+    /// one unit; where there are `whole_sector_cycles`, between two of their sectors.
     pub global_same_address_cycles: f64,
+    /// Units do one sector after the other: clocks for one all of whose bytes change.
+    #[serde(default)]
+    pub whole_sector_cycles: Option<f64>,
+    /// Bytes of L2's rate for reads that a request takes, the way there being the same; compare-and-swap takes its
+    /// sectors besides.
+    #[serde(default)]
+    pub request_bytes: u32,
+    /// Sectors of atomics that an SM has on their way before its memory pipe stops; 0 = any number.
+    #[serde(default)]
+    pub sm_pending_sectors: u32,
     /// Units that do global atomics.
     pub units: u32,
-    /// Consecutive bytes that one unit is in charge of.
+    /// Consecutive bytes that one unit is in charge of, or two units are.
     pub unit_bytes: u32,
+    /// Bytes after which the other of two units follows within `unit_bytes`; 0 = there is one.
+    #[serde(default)]
+    pub unit_stripe_bytes: u32,
     /// Latency of a shared atomic with distinct addresses.
     pub shared_latency: u32,
     /// Latency that each further operation on one shared address adds.

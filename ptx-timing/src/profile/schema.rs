@@ -313,6 +313,9 @@ pub struct Assembler {
     /// Two dependent instructions become one (IADD3, LEA, IMAD, LOP3, FFMA), signs and constants
     /// become operands.
     pub fuse: bool,
+    /// Divisions of 32-bit integers by one divisor share its reciprocal, and loops have it computed ahead of them.
+    #[serde(default)]
+    pub shares_reciprocals: bool,
     /// Minimum and maximum of integers take three operands, or the sum of two (VIMNMX3, VIADDMNMX).
     #[serde(default)]
     pub three_operand_bounds: bool,

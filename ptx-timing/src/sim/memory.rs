@@ -9,7 +9,7 @@ use super::time::FRACTION;
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::Dram;
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
-use crate::profile::Profile;
+use crate::profile::{Atomics, Profile};
 
 /// Clocks of writes to device memory that may be under way before L2 takes no more stores.
 const UNDER_WAY: u64 = 1024;
@@ -56,6 +56,10 @@ struct SmMemory {
     /// Lines that wait to leave for L2, the oldest first.
     stores: VecDeque<Waiting>,
     atomics_free_at: u64,
+    /// Atomics on their way: when their unit begins with them, in 1/1024 clocks, and their sectors.
+    atomics: VecDeque<(u64, u32)>,
+    /// Sum of these sectors.
+    atomic_sectors: u32,
 }
 
 /// A line of stores on its way out of an SM. What is stored to it before it leaves goes along.
@@ -78,7 +82,34 @@ pub(super) struct Memory<'a> {
     dram: Dram,
     /// When each unit for atomics is free, in 1/1024 clocks.
     atomic_units: Vec<u64>,
-    atomic_unit_shift: u32,
+    /// Clocks that an SM waits longer for the other half of L2.
+    far: u64,
+    /// What the last access waited for room, see [`Memory::held`].
+    held: u64,
+    /// SMs that go to L2 together, and what each such group has asked for last, by a hash of the line.
+    together: usize,
+    asked: Vec<[Asked; ASKED]>,
+}
+
+/// Lines of which a group of SMs knows that they are under way.
+const ASKED: usize = 256;
+
+/// Clocks after which a read of a line that is under way goes to L2 all the same.
+const MERGED: u64 = 128;
+
+/// A read that a group of SMs has sent to L2.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    line: u64,
+    sectors: u8,
+    at: u64,
+    done: u64,
+}
+
+/// Where a group of SMs looks for a line.
+fn slot(address: u64) -> usize {
+    let line = address / LINE;
+    ((line ^ line >> 9) % ASKED as u64) as usize
 }
 
 impl<'a> Memory<'a> {
@@ -91,8 +122,12 @@ impl<'a> Memory<'a> {
             writes: Port::new(profile.global.sm_write_bytes_per_clock),
             stores: VecDeque::new(),
             atomics_free_at: 0,
+            atomics: VecDeque::new(),
+            atomic_sectors: 0,
         };
         // Without an L2 the ports of the memory channels are the only common limit.
+        let together = profile.l2.as_ref().map_or(0, |l2| l2.merged_sms as usize);
+        let groups = if together == 0 { 0 } else { (sms as usize).div_ceil(together) };
         let l2_rate = profile.l2.as_ref().map_or(f64::INFINITY, |l2| l2.bytes_per_clock);
         Self {
             profile,
@@ -102,7 +137,10 @@ impl<'a> Memory<'a> {
             l2_writes: profile.l2.as_ref().filter(|l2| l2.full_duplex).map(|_| Port::new(l2_rate)),
             dram: Dram::new(profile),
             atomic_units: vec![0; profile.atomics.units.max(1) as usize],
-            atomic_unit_shift: profile.atomics.unit_bytes.max(1).ilog2(),
+            far: profile.l2.as_ref().map_or(0, |l2| l2.far_cycles.into()),
+            held: 0,
+            together,
+            asked: vec![[Asked::default(); ASKED]; groups],
         }
     }
 
@@ -192,7 +230,9 @@ impl<'a> Memory<'a> {
                 self.load(sm, now, l1 && !bypass, parts, origin, counts)
             }
             (_, AccessKind::Store) => self.store(sm, now, parts, origin, instruction.bypass_l1),
-            (_, AccessKind::Atomic | AccessKind::Reduction) => self.atomic(sm, now, parts, origin),
+            (_, AccessKind::Atomic | AccessKind::Reduction) => {
+                self.atomic(sm, now, parts, origin, instruction.compares)
+            }
         };
         if !side && matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             counts.latency += done - now;
@@ -341,11 +381,12 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn atomic(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64) -> u64 {
+    /// `compares`: the data is there twice, what to compare with and what to store.
+    fn atomic(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64, compares: bool) -> u64 {
         let a = &self.profile.atomics;
-        let step = (a.global_same_address_cycles * FRACTION as f64) as u64;
         let own_step = (self.profile.global.sm_atomic_cycles * FRACTION as f64) as u64;
         let mut done = now;
+        self.make_room(sm, now);
         for part in parts {
             let address = origin.wrapping_add(part.offset);
             // The SM sends one request after another, then the unit in charge of the address does.
@@ -357,17 +398,21 @@ impl<'a> Memory<'a> {
                 * self.profile.global.sm_write_bytes_per_clock;
             let bytes = part.bytes + head as u32;
             let sent = sent + sm_memory.writes.wait(sent / FRACTION, bytes) * FRACTION;
-            let chunk = address >> self.atomic_unit_shift;
-            let hash = (chunk ^ chunk >> 20).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let unit = (hash % self.atomic_units.len() as u64) as usize;
+            let unit = (atomic_unit(a, address) % self.atomic_units.len() as u64) as usize;
             let start = self.atomic_units[unit].max(sent);
-            self.atomic_units[unit] = start + step;
+            self.atomic_units[unit] = start + (unit_cycles(a, part) * FRACTION as f64) as u64;
+            let sectors = part.sectors.count_ones();
+            self.sms[sm].atomics.push_back((start, sectors));
+            self.sms[sm].atomic_sectors += sectors;
             let mut at = start / FRACTION + u64::from(a.global_latency);
             match (&mut self.l2, &self.profile.l2) {
                 (Some(cache), Some(l2)) => {
                     let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
                     let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
-                    at += port.wait(now, bytes);
+                    let wait = port.wait(now, bytes);
+                    // Requests go one after the other, whether of reads or of atomics.
+                    let request = a.request_bytes + if compares { part.bytes } else { 0 };
+                    at += wait.max(self.l2_reads.wait(now, request));
                     let (lookup, evicted) = cache.update_line(address, part.sectors);
                     if lookup.fill != 0 {
                         let end = self.fill(now, address, lookup.fill, lookup.place);
@@ -386,6 +431,28 @@ impl<'a> Memory<'a> {
         done
     }
 
+    /// Waits until there is room for an SM's next atomic.
+    fn make_room(&mut self, sm: usize, now: u64) {
+        let most = self.profile.atomics.sm_pending_sectors;
+        let sm = &mut self.sms[sm];
+        let mut until = now * FRACTION;
+        while let Some((start, sectors)) = sm.atomics.front().copied() {
+            if start > until && (most == 0 || sm.atomic_sectors < most) {
+                break;
+            }
+            until = until.max(start);
+            sm.atomic_sectors -= sectors;
+            sm.atomics.pop_front();
+        }
+        self.held = until - now * FRACTION;
+    }
+
+    /// How long the last access kept the SM's memory pipe because too many atomics were on their way, in 1/1024
+    /// clocks. Asked for once after each access.
+    pub fn held(&mut self) -> u64 {
+        std::mem::take(&mut self.held)
+    }
+
     /// When the data of a request that L1 does not have reaches the SM.
     fn beyond_l1(
         &mut self,
@@ -396,6 +463,9 @@ impl<'a> Memory<'a> {
         counts: &mut PcCounts,
     ) -> u64 {
         let port_wait = self.sms[sm].reads.wait(now, part.bytes);
+        if let Some(done) = self.under_way(sm, now + port_wait, part, address) {
+            return done;
+        }
         let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
             counts.dram_bytes += u64::from(part.bytes);
             let end = self.dram.read(now, address, part.bytes);
@@ -404,13 +474,31 @@ impl<'a> Memory<'a> {
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
         let wait = port_wait.max(self.l2_reads.wait(now, bytes));
         let lookup = cache.read_line(address, part.sectors);
-        let mut done = (now + wait + u64::from(l2.hit_latency)).max(lookup.ready);
+        let far = if half_of(address / LINE) == sm as u64 / 4 & 1 { 0 } else { self.far };
+        let copies = far > 0 && !lookup.copied;
+        if copies {
+            cache.copy(lookup.place);
+        }
+        let asked = now + wait + u64::from(l2.hit_latency);
+        // When the half that is in charge of the line has it.
+        let mut there = lookup.ready;
         if lookup.fill != 0 {
             counts.dram_bytes += u64::from(bytes_of(lookup.fill));
-            done = done.max(self.fill(now + wait, address, lookup.fill, lookup.place));
+            there = there.max(self.fill(now + wait, address, lookup.fill, lookup.place));
         }
         self.write_back(now, lookup.evicted);
+        let done = if copies { asked.max(there) + far } else { asked.max(there + far) };
+        if let Some(asked) = self.asked.get_mut(sm / self.together.max(1)) {
+            asked[slot(address)] = Asked { line: address, sectors: part.sectors, at: now, done };
+        }
         done
+    }
+
+    /// When a request is answered that another SM of the same group has made: it goes to L2 once.
+    fn under_way(&self, sm: usize, now: u64, part: &Part, address: u64) -> Option<u64> {
+        let asked = self.asked.get(sm / self.together.max(1))?[slot(address)];
+        let same = asked.line == address && part.sectors & !asked.sectors == 0;
+        (same && asked.done > now && now < asked.at + MERGED).then_some(asked.done)
     }
 
     /// Fills sectors of a line in L2 from device memory; returns when they are there.
@@ -431,7 +519,9 @@ impl<'a> Memory<'a> {
             end = end.max(self.dram.read(now, address, burst as u32));
         }
         let apart = self.dram.apart(line / LINE);
-        let done = (end + self.profile.dram_latency()).saturating_add_signed(apart);
+        // As many reads come from the near half as from the far one.
+        let near = self.profile.dram_latency().saturating_sub(self.far / 2);
+        let done = (end + near).saturating_add_signed(apart);
         if let Some(l2) = &mut self.l2 {
             l2.fill(place, along, done);
         }
@@ -448,6 +538,37 @@ impl<'a> Memory<'a> {
         }
         self.dram.write(now, e.address, e.sectors * sector)
     }
+}
+
+/// Which half of L2 is in charge of a line. How the device chooses is not known, nor which SMs are near which half.
+fn half_of(line: u64) -> u64 {
+    (line ^ line >> 13).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 40 & 1
+}
+
+/// Chunks in a row that have units of their own.
+const RUN: u64 = 16;
+
+/// The unit that is in charge of an address, to be taken modulo their number.
+fn atomic_unit(a: &Atomics, address: u64) -> u64 {
+    let chunk = address / u64::from(a.unit_bytes.max(1));
+    let other = a.unit_stripe_bytes > 0 && address / u64::from(a.unit_stripe_bytes) & 1 != 0;
+    // Chunks that follow one another have units of their own; from one run of them to the next units are shuffled.
+    let run = chunk / RUN;
+    let shuffled = (run ^ run >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let units = u64::from(a.units.max(1));
+    if a.unit_stripe_bytes == 0 {
+        return (shuffled + chunk) % units;
+    }
+    // Which of the two comes first differs from chunk to chunk.
+    let first = u64::from(chunk.count_ones() & 1);
+    (shuffled + chunk) % (units / 2).max(1) * 2 + (u64::from(other) ^ first)
+}
+
+/// How long a unit does a request.
+fn unit_cycles(a: &Atomics, part: &Part) -> f64 {
+    let Some(whole_sector) = a.whole_sector_cycles else { return a.global_same_address_cycles };
+    let (whole, partial) = part.whole_and_partial();
+    f64::from(whole) * whole_sector + f64::from(partial) * a.global_same_address_cycles
 }
 
 fn bytes_of(sectors: u8) -> u32 {

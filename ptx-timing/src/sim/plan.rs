@@ -219,7 +219,7 @@ pub(super) fn plan(
             operands: operands(issue.operand_words, code, &fetched, instruction),
             value_latency: timing.value_latency,
             pause: pause(profile, instruction),
-            passes: if instruction.compares { 2 } else { 1 },
+            passes: if instruction.compares && class == Class::AtomicShared { 2 } else { 1 },
             added: 0,
             fragment: instruction.fragment,
             product: class == Class::MmaWarpgroup,

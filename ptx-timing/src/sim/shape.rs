@@ -350,6 +350,7 @@ fn atomics(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out
         let start = out.len();
         let mut own = Vec::new();
         lines(g.line_bytes, g.sector_bytes, &pass, origin, &mut own);
+        count_written(&pass, origin, &mut own);
         out.extend(own);
         for (i, part) in out[start..].iter_mut().enumerate() {
             part.delay = ((start - first + i) as f64 * g.cycles_per_transaction) as u32;

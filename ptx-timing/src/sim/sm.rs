@@ -572,6 +572,7 @@ fn access(
         work += cost.0.busy;
         let counts = &mut chip.per_pc[counted];
         let at = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
+        work += chip.memory.held();
         match traced.differs.copy {
             true => warp.copies.pending = warp.copies.pending.max(at),
             false => done = done.max(at),

@@ -1,0 +1,80 @@
+//! Divisions of 32-bit integers by one divisor: ptxas computes its reciprocal once.
+//!
+//! Read off the code of ptxas 13.5 for sm_90: of a loop whose turns divide by the same number, and of a number that
+//! others of the block are divided by, the conversion, the reciprocal and its correction stand there once, ahead of
+//! the loop if it can.
+
+use std::ops::Range;
+
+use ptx_isa::Class;
+use ptx_parse::code::{Flow, Function};
+
+use crate::assemble::{Uses, blocks_of};
+use crate::event::Register;
+use crate::facts::Facts;
+
+/// What a reciprocal takes ahead of a loop.
+const RECIPROCAL: u32 = 11;
+/// What signs take of each division besides.
+const SIGNS: u32 = 3;
+
+/// What others are divided by: a register or a constant.
+type Divisor = (Option<Register>, Option<u64>);
+
+/// Makes divisions whose reciprocal is at hand what they are then.
+pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
+    let divisions: Vec<(usize, Divisor)> = facts
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| !f.folded && divides(f.instruction.class))
+        .filter_map(|(i, f)| f.arguments.get(1).map(|divisor| (i, *divisor)))
+        .collect();
+    if divisions.is_empty() {
+        return;
+    }
+    let uses = Uses::new(facts);
+    let blocks = blocks_of(function);
+    let loops = loops(function);
+    let same = |divisor: Divisor, within: Range<usize>| {
+        let written = divisor.0.and_then(|r| uses.definitions.get(&r));
+        written.is_none_or(|at| at.iter().all(|i| !within.contains(i)))
+    };
+    let mut ahead: Vec<(usize, Divisor)> = Vec::new();
+    for (n, &(i, divisor)) in divisions.iter().enumerate() {
+        let inside = loops.iter().filter(|l| l.contains(&i)).min_by_key(|l| l.len());
+        if let Some(around) = inside.filter(|l| l.start > 0 && same(divisor, (*l).clone())) {
+            if !ahead.contains(&(around.start, divisor)) {
+                ahead.push((around.start, divisor));
+                let before = facts[..around.start].iter_mut().rev().find(|f| !f.folded);
+                if let Some(before) = before {
+                    before.instruction.extra_slots += RECIPROCAL;
+                }
+            }
+        } else if !divisions[..n].iter().any(|(earlier, other)| {
+            *other == divisor && blocks[*earlier] == blocks[i] && same(divisor, earlier + 1..i)
+        }) {
+            continue;
+        }
+        let known = &mut facts[i].instruction;
+        known.extra_slots += if known.class == Class::IntDivSigned { SIGNS } else { 0 };
+        known.class = Class::IntDivKnown;
+    }
+}
+
+fn divides(class: Class) -> bool {
+    matches!(class, Class::IntDiv | Class::IntDivSigned)
+}
+
+/// From where branches lead back to, to these.
+fn loops(function: &Function) -> Vec<Range<usize>> {
+    let start = |block: u32| function.blocks.get(block as usize).map(|b| b.start as usize);
+    function
+        .insts
+        .iter()
+        .enumerate()
+        .filter_map(|(i, inst)| match inst.flow {
+            Flow::Bra(target) => start(target).filter(|s| *s <= i).map(|s| s..i + 1),
+            _ => None,
+        })
+        .collect()
+}
