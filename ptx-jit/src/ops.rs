@@ -300,9 +300,9 @@ impl Emit<'_, '_> {
             }
             Op::AddW => one(self.b.ins().iadd(a, b)),
             Op::SubW => one(self.b.ins().isub(a, b)),
-            Op::MulW => one(self.b.ins().imul(a, b)),
+            Op::MulW => one(self.product(a, b, consts)),
             Op::MadW => {
-                let m = self.b.ins().imul(a, b);
+                let m = self.product(a, b, consts);
                 one(self.b.ins().iadd(m, c))
             }
             Op::MulWideU | Op::MulWideS | Op::MadWideU | Op::MadWideS => {
