@@ -14,6 +14,13 @@ use super::registers::RegView;
 use super::select::{Refused, Selector};
 use super::words::float_condition;
 
+/// [`Selector::flipped`] of constants.
+fn flipped_bytes(mut c: Vec<u8>, element: Element) -> Vec<u8> {
+    let bytes = element.bytes() as usize;
+    c.iter_mut().skip(bytes - 1).step_by(bytes).for_each(|x| *x ^= 0x80);
+    c
+}
+
 impl Selector<'_> {
     /// `d`: all ones in the lanes in which two integers are in an order.
     pub(super) fn compare_lanes(&mut self, cond: IntCC, d: VReg, x: Value, y: Value) {
@@ -48,9 +55,15 @@ impl Selector<'_> {
             let least = self.whole(least);
             return self.two_to(d, V::Equal, element, least, x);
         } else {
-            let (x, y) = (self.z(x), self.z(y));
-            let [x, y] = [x, y].map(|v| self.flipped(v, element));
-            let (x, y) = (self.whole(x), self.whole(y));
+            let x = self.flipped(x, element);
+            let y = match self.bytes(y) {
+                Some(c) => Operand::Mem(self.constant(flipped_bytes(c, element))),
+                None => {
+                    let y = self.flipped(y, element);
+                    self.whole(y)
+                }
+            };
+            let x = self.whole(x);
             self.two_to(to, V::Greater, element, x, y);
         }
         if not {
@@ -59,7 +72,13 @@ impl Selector<'_> {
     }
 
     /// Numbers whose order with signs is that of the given ones without.
-    fn flipped(&mut self, x: Operand, element: Element) -> VReg {
+    fn flipped(&mut self, x: Value, element: Element) -> VReg {
+        if let Some(c) = self.bytes(x) {
+            let d = self.vector();
+            self.load_bytes(&flipped_bytes(c, element), d);
+            return d;
+        }
+        let x = self.z(x);
         let sign = match element {
             Element::Words => self.every(&(1u32 << 31).to_le_bytes()),
             Element::Longs => self.every(&(1u64 << 63).to_le_bytes()),
