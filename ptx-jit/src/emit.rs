@@ -21,6 +21,7 @@ use crate::generator::Gen;
 use crate::interleaved::interleaved;
 use crate::ir::{BasicBlock, BlockId, Term};
 use crate::layout::Layout;
+use crate::live::inner_phis;
 use crate::middle::Middle;
 use crate::records::records;
 use crate::saved::Saved;
@@ -91,6 +92,8 @@ pub(crate) fn emit(
         two,
         full: false,
         masks,
+        turns: HashMap::new(),
+        inner: inner_phis(f),
         live,
         thread0,
         group,

@@ -56,6 +56,7 @@ mod effects;
 mod emit;
 mod emits;
 mod entry;
+mod exits;
 mod form;
 mod generator;
 mod geometry;

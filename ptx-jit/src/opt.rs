@@ -8,6 +8,7 @@ use ptx_isa::uop::{self, Op as Pure};
 
 use crate::divergence::Divergence;
 use crate::early::early_loads;
+use crate::exits::join_exits;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::nans::nans;
 use crate::reductions;
@@ -32,6 +33,8 @@ pub(crate) fn run(f: &mut Func) {
         nans(f);
         dead(f);
     }
+    join_exits(f);
+    turn_choices(f);
 }
 
 fn resolve(map: &[Val], mut v: Val) -> Val {
@@ -192,6 +195,40 @@ fn number(f: &mut Func) {
         f.blocks[b as usize].insts = kept;
     }
     rename(f, &map);
+}
+
+/// Choices by "not equal" are the other way round by "equal": vectors of 256 bits compare for that alone.
+fn turn_choices(f: &mut Func) {
+    let choice = |f: &Func, v: Val| {
+        matches!(f.insts[v as usize].op, Op::Pure(Pure::SelW | Pure::SelD | Pure::SelP, _))
+    };
+    let mut others = vec![false; f.insts.len()];
+    for block in &f.blocks {
+        for &v in &block.insts {
+            let reads = f.reads(v);
+            let kept = if choice(f, v) { &reads[..2] } else { &reads[..] };
+            kept.iter().for_each(|x| others[*x as usize] = true);
+        }
+        block.term.value().into_iter().for_each(|x| others[x as usize] = true);
+    }
+    let turned: Vec<bool> = (0..f.insts.len())
+        .map(|v| {
+            let equal = match f.insts[v].op {
+                Op::Pure(Pure::NeW, 0) => Pure::EqW,
+                Op::Pure(Pure::NeD, 0) => Pure::EqD,
+                _ => return false,
+            };
+            if !others[v] {
+                f.insts[v].op = Op::Pure(equal, 0);
+            }
+            !others[v]
+        })
+        .collect();
+    for v in 0..f.insts.len() as Val {
+        if choice(f, v) && turned[f.insts[v as usize].args[2] as usize] {
+            f.insts[v as usize].args.swap(0, 1);
+        }
+    }
 }
 
 /// Which blocks are inside a loop of at most `most` instructions.
