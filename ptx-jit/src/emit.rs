@@ -133,6 +133,7 @@ pub(crate) fn emit(
         waits: f.waits.len(),
         meets: if f.alone { gen_.stops } else { Vec::new() },
         meeting_rows: f.meeting_rows(),
+        beside: divergence.beside.map(|bytes| bytes as usize),
         sites: gen_.sites,
     };
     gen_.b.finalize(config);
