@@ -35,6 +35,7 @@ pub(crate) fn run(f: &mut Func) {
     }
     join_exits(f);
     turn_choices(f);
+    dead(f);
 }
 
 fn resolve(map: &[Val], mut v: Val) -> Val {
@@ -197,11 +198,23 @@ fn number(f: &mut Func) {
     rename(f, &map);
 }
 
-/// Choices by "not equal" are the other way round by "equal": vectors of 256 bits compare for that alone.
+/// Choices by the opposite of a condition are the other way round by the condition; so are those by "not equal", as
+/// vectors of 256 bits compare for "equal" alone.
 fn turn_choices(f: &mut Func) {
     let choice = |f: &Func, v: Val| {
         matches!(f.insts[v as usize].op, Op::Pure(Pure::SelW | Pure::SelD | Pure::SelP, _))
     };
+    for v in 0..f.insts.len() as Val {
+        while choice(f, v)
+            && let by = f.insts[v as usize].args[2] as usize
+            && f.insts[by].op == Op::Pure(Pure::NotP, 0)
+        {
+            let condition = f.insts[by].args[0];
+            let args = &mut f.insts[v as usize].args;
+            args.swap(0, 1);
+            args[2] = condition;
+        }
+    }
     let mut others = vec![false; f.insts.len()];
     for block in &f.blocks {
         for &v in &block.insts {

@@ -12,7 +12,7 @@ use super::encodings::{Element, Operation as V};
 use super::inst::Operand;
 use super::registers::RegView;
 use super::select::{Refused, Selector};
-use super::words::float_condition;
+use super::words::{Word, float_condition};
 
 /// [`Selector::flipped`] of constants.
 fn flipped_bytes(mut c: Vec<u8>, element: Element) -> Vec<u8> {
@@ -123,6 +123,36 @@ impl Selector<'_> {
         let to = Operand::Def(d, self.target.whole);
         let code = self.code(V::CompareF, element);
         self.emit(code, &[to, x, y, Operand::Imm(i64::from(number))]);
+    }
+
+    /// The operation that `mask ? x : y` is, if the mask says which of the two numbers is less or greater.
+    pub(super) fn extreme(&self, mask: Value, x: Value, y: Value) -> Option<V> {
+        let compare = self.def(self.root(mask))?;
+        let cond = match *self.data(compare) {
+            InstructionData::FloatCompare { cond, .. } => float_condition(cond),
+            _ => match self.word(compare) {
+                Some((Word::CompareFloat, number)) => Some(number),
+                _ => None,
+            },
+        };
+        let [p, q] = self.f.dfg.inst_args(compare)[..] else { return None };
+        let same = |x: Value, y: Value| {
+            let (c, d) = (self.bytes(x), self.bytes(y));
+            self.root(x) == self.root(y) || c.is_some() && c == d
+        };
+        let turned = if same(p, x) && same(q, y) {
+            false
+        } else if same(p, y) && same(q, x) {
+            true
+        } else {
+            return None;
+        };
+        match cond {
+            c if c == float_condition(FloatCC::LessThan) => Some(turned),
+            c if c == float_condition(FloatCC::GreaterThan) => Some(!turned),
+            _ => None,
+        }
+        .map(|greatest| if greatest { V::MaxF } else { V::MinF })
     }
 
     /// `d = mask ? x : y` by lanes.

@@ -120,6 +120,11 @@ impl Selector<'_> {
             InstructionData::Ternary { opcode: Opcode::Blendv, args: [c, x, y] }
                 if self.target.vector_masks() =>
             {
+                if let Some(code) = self.extreme(c, x, y) {
+                    let (y, x) = (self.lanes(y, bytes), self.z(x));
+                    self.two_to(d, code, Element::of(ty), x, y);
+                    return Ok(());
+                }
                 let x = self.lanes(x, bytes);
                 let (mask, y) = (self.reg(c), self.reg(y));
                 self.choose_lanes(d, Element::of(ty), mask, x, y);
