@@ -2,6 +2,11 @@
 //!
 //! Where lanes leave at different times, each block has a mask, a test of it and a choice of what its lanes go on with:
 //! `while (x > 1 && n < 200)` is one block so, and its turns have one mask.
+//!
+//! And what is read behind a loop: a phi there, which alone is kept for lanes that have left. In the loop a counter is
+//! the same for all lanes then that are still there.
+
+use std::collections::HashMap;
 
 use flow::Loop;
 use ptx_isa::Kind;
@@ -101,4 +106,68 @@ fn join(f: &mut Func, a: BlockId, first: &Exit, second: &Exit) {
     for v in phis.copied().collect::<Vec<_>>() {
         f.insts[v as usize].args.remove(n);
     }
+}
+
+/// Gives what is read behind a loop a phi where the loop is left, if that is one place, to which only the loop leads.
+pub(crate) fn values_behind_loops(f: &mut Func) {
+    let mut loops = f.loops();
+    // Inner ones first: what they give may be read behind outer ones.
+    loops.sort_by_key(|l| l.nodes.len());
+    for l in loops {
+        let mut outs: Vec<BlockId> = Vec::new();
+        for b in &l.nodes {
+            outs.extend(f.blocks[*b as usize].term.succs().iter().filter(|s| !l.nodes.contains(s)));
+        }
+        outs.sort_unstable();
+        outs.dedup();
+        let [out] = outs[..] else { continue };
+        if f.blocks[out as usize].preds.iter().all(|p| l.nodes.contains(p)) {
+            give_phis(f, &l, out);
+        }
+    }
+}
+
+fn give_phis(f: &mut Func, l: &Loop, out: BlockId) {
+    let mut inside = vec![false; f.insts.len()];
+    for v in l.nodes.iter().flat_map(|b| &f.blocks[*b as usize].insts) {
+        inside[*v as usize] = true;
+        if let Op::Effect(e) = f.insts[*v as usize].op {
+            f.effects[e as usize].dst.iter().for_each(|d| inside[*d as usize] = true);
+        }
+    }
+    let ways = f.blocks[out as usize].preds.len();
+    let mut phis: Vec<Val> = Vec::new();
+    let mut made: HashMap<Val, Val> = HashMap::new();
+    let mut behind = |insts: &mut Vec<Inst>, v: &mut Val| {
+        if inside.get(*v as usize) == Some(&true) {
+            *v = *made.entry(*v).or_insert_with(|| {
+                let kind = insts[*v as usize].kind;
+                insts.push(Inst { op: Op::Phi, kind, args: vec![*v; ways] });
+                phis.push(insts.len() as Val - 1);
+                insts.len() as Val - 1
+            });
+        }
+    };
+    for b in (0..f.blocks.len()).filter(|b| !l.nodes.contains(&(*b as BlockId))) {
+        for v in f.blocks[b].insts.clone() {
+            let mut args = std::mem::take(&mut f.insts[v as usize].args);
+            let phi = f.insts[v as usize].op == Op::Phi;
+            for (n, a) in args.iter_mut().enumerate() {
+                // A phi reads where its ways come from.
+                if !phi || !l.nodes.contains(&f.blocks[b].preds[n]) {
+                    behind(&mut f.insts, a);
+                }
+            }
+            f.insts[v as usize].args = args;
+            if let Op::Effect(e) = f.insts[v as usize].op {
+                let e = &mut f.effects[e as usize];
+                e.src.iter_mut().for_each(|a| behind(&mut f.insts, a));
+                e.guard.iter_mut().for_each(|g| behind(&mut f.insts, &mut g.0));
+            }
+        }
+        if let Some(v) = f.blocks[b].term.value_mut() {
+            behind(&mut f.insts, v);
+        }
+    }
+    f.blocks[out as usize].insts.splice(0..0, phis);
 }

@@ -8,7 +8,7 @@ use ptx_isa::uop::{self, Op as Pure};
 
 use crate::divergence::Divergence;
 use crate::early::early_loads;
-use crate::exits::join_exits;
+use crate::exits::{join_exits, values_behind_loops};
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::nans::nans;
 use crate::reductions;
@@ -36,6 +36,7 @@ pub(crate) fn run(f: &mut Func) {
     join_exits(f);
     turn_choices(f);
     dead(f);
+    values_behind_loops(f);
 }
 
 fn resolve(map: &[Val], mut v: Val) -> Val {
@@ -456,7 +457,8 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
         })
 }
 
-/// Branches past blocks that only jump on, where no phi tells the ways apart.
+/// Branches past blocks that only jump on, where no phi tells the ways apart or the one way there is no other way to
+/// the phis.
 fn skip_empty(f: &mut Func) {
     let has_phis = |f: &Func, b: BlockId| {
         let first = f.blocks[b as usize].insts.first();
@@ -464,7 +466,19 @@ fn skip_empty(f: &mut Func) {
     };
     for b in 1..f.blocks.len() as BlockId {
         let Term::Jump(to) = f.blocks[b as usize].term else { continue };
-        if !f.blocks[b as usize].insts.is_empty() || to == b || has_phis(f, to) {
+        if !f.blocks[b as usize].insts.is_empty() || to == b {
+            continue;
+        }
+        if has_phis(f, to) {
+            let [p] = f.blocks[b as usize].preds[..] else { continue };
+            let into = &mut f.blocks[to as usize].preds;
+            if into.contains(&p) {
+                continue;
+            }
+            into.iter_mut().filter(|x| **x == b).for_each(|x| *x = p);
+            f.blocks[p as usize].term.map(|s| if s == b { to } else { s });
+            f.blocks[b as usize].preds.clear();
+            f.blocks[b as usize].term = Term::Exit;
             continue;
         }
         let preds = std::mem::take(&mut f.blocks[b as usize].preds);
