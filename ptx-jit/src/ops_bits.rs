@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use crate::ops::{Emit, NAN32};
+use crate::ops::Emit;
 
 impl Emit<'_, '_> {
     /// The lower 32 bits of `a * b`. A product of vectors takes as long as five or ten of their sums: where a factor is a
@@ -84,10 +84,7 @@ impl Emit<'_, '_> {
         let an = self.cmp_f32(FloatCC::Unordered, a, a);
         let bn = self.cmp_f32(FloatCC::Unordered, b, b);
         let r = self.sel(bn, a, r);
-        let r = self.sel(an, b, r);
-        let both = self.and(an, bn);
-        let nan = self.w(NAN32);
-        self.sel(both, nan, r)
+        self.sel(an, b, r)
     }
 
     /// The greater or smaller number where one is known now: it stands where the other is none.

@@ -108,7 +108,7 @@ impl Emit<'_, '_> {
         let r = self.sel(none, b, r);
         // Equal numbers are equal bits, or zeros of both signs.
         let equal = self.cmp_f32(FloatCC::Equal, a, b);
-        let r = match (self.bit_masks(), max) {
+        match (self.bit_masks(), max) {
             (false, true) => {
                 let off = self.b.ins().band_not(equal, b);
                 self.b.ins().band_not(r, off)
@@ -121,8 +121,7 @@ impl Emit<'_, '_> {
                 let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
                 self.sel(equal, same, r)
             }
-        };
-        self.canon32(r)
+        }
     }
     /// As [`Self::min_max`], of 64 bits: a NaN keeps its payload, and that of the second operand wins.
     fn min_max64(&mut self, max: bool, a: Halves, b: Halves) -> Halves {
