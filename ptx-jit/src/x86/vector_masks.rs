@@ -54,6 +54,8 @@ impl Selector<'_> {
             let least = self.two(V::MinU, element, x, y);
             let least = self.whole(least);
             return self.two_to(d, V::Equal, element, least, x);
+        } else if !not && self.beyond_constant(d, element, x, y) {
+            return;
         } else {
             let x = self.flipped(x, element);
             let y = match self.bytes(y) {
@@ -69,6 +71,30 @@ impl Selector<'_> {
         if not {
             self.complement(d, to);
         }
+    }
+
+    /// `d`: all ones in the lanes in which `x` is greater than `y`, without signs, if one is constant: the greater one of
+    /// `x` and the number behind the constant is `x` there, or the less one of `y` and the number before it `y`.
+    fn beyond_constant(&mut self, d: VReg, element: Element, x: Value, y: Value) -> bool {
+        let (v, c, op) = match (self.bytes(x), self.bytes(y)) {
+            (None, Some(c)) => (x, c, V::MaxU),
+            (Some(c), None) => (y, c, V::MinU),
+            _ => return false,
+        };
+        if !self.has(op, element) || element != Element::Words {
+            return false;
+        }
+        let beside = c.as_chunks::<4>().0.iter().map(|c| {
+            let c = u32::from_le_bytes(*c);
+            if op == V::MaxU { c.checked_add(1) } else { c.checked_sub(1) }
+        });
+        let Some(beside) = beside.collect::<Option<Vec<u32>>>() else { return false };
+        let beside = beside.iter().flat_map(|c| c.to_le_bytes()).collect();
+        let (v, c) = (self.z(v), Operand::Mem(self.constant(beside)));
+        let chosen = self.two(op, element, v, c);
+        let chosen = self.whole(chosen);
+        self.two_to(d, V::Equal, element, chosen, v);
+        true
     }
 
     /// Numbers whose order with signs is that of the given ones without.
