@@ -471,8 +471,10 @@ fn skip_empty(f: &mut Func) {
         }
         if has_phis(f, to) {
             let [p] = f.blocks[b as usize].preds[..] else { continue };
+            // Who goes on behind a barrier brings phis nothing.
+            let brings = matches!(f.blocks[p as usize].term, Term::Jump(_) | Term::Br(..));
             let into = &mut f.blocks[to as usize].preds;
-            if into.contains(&p) {
+            if !brings || into.contains(&p) {
                 continue;
             }
             into.iter_mut().filter(|x| **x == b).for_each(|x| *x = p);
