@@ -3,35 +3,16 @@
 //! Lanes run in lock step. As long as all of them store the same values to the same places, the memory of the first
 //! lane is as good as that of each, and what is loaded from one place is the same for all.
 
-use ptx_isa::Space;
-use ptx_isa::effect::{Effect, Order};
+use ptx_isa::effect::Effect;
 
-use crate::access::which::{own, quick};
+use crate::access::which::own;
+use crate::beside::all_own;
 use crate::ir::{Func, Op};
-use crate::options::Watched;
 use crate::variance::Variance;
 
 /// Whether there is local memory, and all that touches it are loads and stores which do so at one place at a time.
 pub(crate) fn may_be(f: &Func) -> bool {
-    let local = |space| matches!(space, Space::Local | Space::ParamFunc | Space::Generic);
-    f.frame_bytes > 0
-        && f.stack_bytes == 0
-        && f.watched == Watched::Nothing
-        && f.effects.iter().any(|e| matches!(&e.effect, Effect::Ld(m) if own(m)))
-        && f.effects.iter().all(|e| match &e.effect {
-            Effect::Ld(m) | Effect::St(m) if own(m) => {
-                quick(m) && m.order == Order::Weak && e.guard.is_none()
-            }
-            Effect::Ld(m) | Effect::St(m) => !local(m.place.space),
-            Effect::Atom(a) => !local(a.place.space),
-            Effect::Sys(_) | Effect::Warp(_) => false,
-            Effect::Bar(_)
-            | Effect::Fence(_)
-            | Effect::AsyncGroup(_)
-            | Effect::Trap
-            | Effect::Brkpt
-            | Effect::Yield => true,
-        })
+    all_own(f, |_, guarded| !guarded)
 }
 
 /// Whether it holds the same, by what is known where that was taken for granted: lanes are all on at each store, or

@@ -3,10 +3,22 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Switch;
+use ptx_isa::uop::Op as Pure;
 
 use crate::divergence::{is_death, is_end};
 use crate::generator::Gen;
 use crate::ir::{BlockId, Op, Val};
+
+/// A condition of two parts.
+struct TwoParts {
+    /// What is the same for all lanes; where it is `decides_if`, the condition is `outcome`.
+    shared: Val,
+    decides_if: bool,
+    outcome: bool,
+    /// What the condition is otherwise, or the opposite of.
+    other: Val,
+    negated: bool,
+}
 
 impl Gen<'_, '_> {
     /// Ends block `id` by a branch on `v`.
@@ -36,18 +48,12 @@ impl Gen<'_, '_> {
             self.b.ins().brif(p, yes, &[], no, &[]);
             for (at, to) in [(yes, a), (no, c)] {
                 self.b.switch_to_block(at);
-                // What one side computes is not known on the other.
-                let (now, vectors) = (self.now.clone(), self.vectors.clone());
-                if masked {
-                    self.flow(id, to, None);
-                    self.leave(id);
-                } else if is_end(f, to) {
-                    self.end_group();
-                } else {
-                    self.go(id, to);
-                }
-                (self.now, self.vectors) = (now, vectors);
+                self.all_to(id, to, masked);
             }
+            return;
+        }
+        if let Some(first) = self.first_for_all(id, v) {
+            self.branch_in_two(id, first, [a, c], masked);
             return;
         }
         if self.full {
@@ -91,6 +97,59 @@ impl Gen<'_, '_> {
             return;
         }
         self.fork(id, &[(a, yes), (c, no)]);
+    }
+
+    /// All lanes that are in block `id` go on to `to`.
+    fn all_to(&mut self, id: BlockId, to: BlockId, masked: bool) {
+        // What one side computes is not known on the other.
+        let (now, vectors) = (self.now.clone(), self.vectors.clone());
+        if masked {
+            self.flow(id, to, None);
+            self.leave(id);
+        } else if is_end(self.f, to) {
+            self.end_group();
+        } else {
+            self.go(id, to);
+        }
+        (self.now, self.vectors) = (now, vectors);
+    }
+
+    /// Whether the branch that ends `id` needs no vector of its whole condition.
+    pub(crate) fn by_parts(&self, id: BlockId) -> bool {
+        let condition = self.f.blocks[id as usize].term.value();
+        self.decides(id) || condition.is_some_and(|v| self.first_for_all(id, v).is_some())
+    }
+
+    /// The parts of condition `v` at the end of block `id`, if one is the same for all lanes and alone may decide.
+    fn first_for_all(&self, id: BlockId, v: Val) -> Option<TwoParts> {
+        let i = &self.f.insts[v as usize];
+        let Op::Pure(op, _) = i.op else { return None };
+        let own = self.lone[id as usize] && self.f.blocks[id as usize].term.value() == Some(v);
+        let [p, q] = i.args[..] else { return None };
+        let uniform = [p, q].map(|v| self.divergence.of[v as usize].uniform());
+        if !own || uniform[0] == uniform[1] {
+            return None;
+        }
+        let (shared, other) = if uniform[0] { (p, q) } else { (q, p) };
+        let (decides_if, outcome, negated) = match op {
+            Pure::AndP => (false, false, false),
+            Pure::OrP => (true, true, false),
+            Pure::AndNotP => (!uniform[0], false, uniform[0]),
+            _ => return None,
+        };
+        Some(TwoParts { shared, decides_if, outcome, other, negated })
+    }
+
+    /// Ends block `id` by a branch to the first place where the condition holds, to the second one where not.
+    fn branch_in_two(&mut self, id: BlockId, parts: TwoParts, to: [BlockId; 2], masked: bool) {
+        let shared = self.scalar(parts.shared);
+        let (decided, open) = (self.b.create_block(), self.b.create_block());
+        let (yes, no) = if parts.decides_if { (decided, open) } else { (open, decided) };
+        self.b.ins().brif(shared, yes, &[], no, &[]);
+        self.b.switch_to_block(decided);
+        self.all_to(id, to[usize::from(!parts.outcome)], masked);
+        self.b.switch_to_block(open);
+        self.branch(id, parts.other, parts.negated, to[0], to[1], masked);
     }
 
     /// A branch that lanes may take differently, in the version where all of them are on.

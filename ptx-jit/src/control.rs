@@ -53,6 +53,31 @@ impl Gen<'_, '_> {
         self.b.switch_to_block(on);
     }
 
+    /// The one block that leads back to `id`, if that is under masks: all lanes in the loop are there then, and not all
+    /// of the group, or they had gone on in the version without masks.
+    fn only_latch(&self, id: BlockId) -> Option<BlockId> {
+        let mut backs = self.f.blocks[id as usize].preds.iter().copied().filter(|p| *p >= id);
+        let latch = backs.next().filter(|p| self.divergence.masked[*p as usize])?;
+        backs.next().is_none().then_some(latch)
+    }
+
+    /// Behind the tests at the head of a loop under masks: where its next turns begin, which need none of them. The
+    /// lanes of each turn.
+    fn next_turns(&mut self, id: BlockId) -> Option<Vec<Value>> {
+        self.only_latch(id).filter(|_| !self.sure)?;
+        let turn = self.b.create_block();
+        self.b.ins().jump(turn, &[]);
+        self.b.switch_to_block(turn);
+        self.turns.insert(id, turn);
+        let vars = self.masks[&id].clone();
+        Some(self.lanes_of(&vars))
+    }
+
+    /// Whether lanes that do not go on to `to` have no use for the phi any more: the loop is left for good.
+    fn of_no_use(&self, phi: Val, from: BlockId, to: BlockId) -> bool {
+        from == to && self.only_latch(to) == Some(from) && self.inner.contains(&phi)
+    }
+
     /// The version of the counted loop `id` without checks, if there is one.
     pub(crate) fn sure_block(&mut self, id: BlockId, full: bool) {
         if self.sure_heads.contains_key(&(id, full && self.two)) {
@@ -85,11 +110,12 @@ impl Gen<'_, '_> {
             self.b.switch_to_block(skip);
             self.leave(id);
             self.b.switch_to_block(body);
-            let zero = self.mask_of(false);
-            vars.iter().for_each(|v| self.b.def_var(*v, zero));
             if self.two && meeting {
                 self.all_together(id, &mask);
             }
+            let mask = self.next_turns(id).unwrap_or(mask);
+            let zero = self.mask_of(false);
+            vars.iter().for_each(|v| self.b.def_var(*v, zero));
             self.mask = Some(mask);
         } else if self.divergence.deaths && !full {
             let vars = self.live.clone();
@@ -111,7 +137,7 @@ impl Gen<'_, '_> {
                     self.rep(v);
                 }
                 // Read where scalars do not decide.
-                Op::Pure(..) if block.term.value() == Some(v) && self.decides(id) => {}
+                Op::Pure(..) if block.term.value() == Some(v) && self.by_parts(id) => {}
                 Op::Pure(op, k) => self.pure(v, op, k),
                 Op::Canon => self.canon(v),
                 Op::Effect(e) if f.gives.contains(&e) => self.give(e),
@@ -176,7 +202,8 @@ impl Gen<'_, '_> {
             self.b.ins().brif(any, again, &[], on, &[]);
             self.b.switch_to_block(again);
             self.burn();
-            let to = self.heads[s as usize];
+            let turn = self.turns.get(&s).filter(|_| self.only_latch(s) == Some(id));
+            let to = turn.copied().unwrap_or(self.heads[s as usize]);
             self.b.ins().jump(to, &[]);
             self.b.switch_to_block(on);
         }
@@ -364,11 +391,11 @@ impl Gen<'_, '_> {
                 }
                 Rep::Slices(s) => {
                     let s = match mask {
-                        Some(m) => {
+                        Some(m) if !self.of_no_use(*phi, from, to) => {
                             let old: Vec<Value> = vars.iter().map(|v| self.b.use_var(*v)).collect();
                             self.blend(self.kind(*phi), m, &s, &old)
                         }
-                        None => s,
+                        _ => s,
                     };
                     vars.iter().zip(s).for_each(|(v, x)| self.b.def_var(*v, x));
                 }
@@ -394,8 +421,13 @@ impl Gen<'_, '_> {
         self.pass(from, to, Some(&mask), on);
         if self.divergence.masked[to as usize] {
             for (var, m) in self.masks[&to].clone().into_iter().zip(&mask) {
-                let old = self.b.use_var(var);
-                let new = self.b.ins().bor(old, *m);
+                // Nobody waits at the block that is being executed.
+                let new = if from == to {
+                    *m
+                } else {
+                    let old = self.b.use_var(var);
+                    self.b.ins().bor(old, *m)
+                };
                 self.b.def_var(var, new);
             }
         }

@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Op, Term};
 use crate::range::{Assumptions, ranges};
 use crate::variance::{Facts, Variance};
-use crate::{align, alike, range};
+use crate::{align, alike, beside, range};
 
 /// Which values vary and which control flow diverges.
 pub(crate) struct Divergence {
@@ -21,6 +21,8 @@ pub(crate) struct Divergence {
     pub short: Vec<bool>,
     /// Whether local memory of all lanes holds the same, so that the first lane's is that of all.
     pub alike: bool,
+    /// Bytes of the elements of local memory, where it has those of a group's lanes side by side.
+    pub beside: Option<u32>,
     /// Whether lanes end one by one, so that unmasked blocks need the mask of living lanes.
     pub deaths: bool,
 }
@@ -68,7 +70,8 @@ fn settled(facts: &mut Facts<'_>, ways: &Ways, assumed: &Assumptions) -> Diverge
             let short = range::short_loops(f, g, assumed);
             let Masks { masked, region, kept, deaths, .. } = masks;
             let alike = facts.alike;
-            return Divergence { of, masked, region, kept, short, alike, deaths };
+            let beside = if alike { None } else { beside::element(f, g) };
+            return Divergence { of, masked, region, kept, short, alike, beside, deaths };
         }
         facts.forced = masks.forced;
     }

@@ -3,6 +3,7 @@
 use ptx_isa::effect::{Atom, AtomOp, Fault, Mem, window};
 use ptx_isa::{Space, atomic};
 
+use crate::beside;
 use crate::ctx::Ctx;
 use crate::device::Span;
 use crate::entry::Slow;
@@ -65,7 +66,14 @@ impl Worker<'_> {
             let first = unsafe { (*self.scratch.ctx.as_ptr().cast::<Ctx>()).thread0 } as usize;
             fits(at, self.local_bytes as u64).then(|| {
                 let base = self.scratch.local.as_ptr().cast::<u8>().cast_mut();
-                base.wrapping_add((first + lane) * self.local_bytes + at as usize)
+                let at = match self.kernel.needs.layout.beside {
+                    Some(element) => {
+                        let width = self.kernel.geometry.width as usize;
+                        beside::place(element, width, lane, at as usize)
+                    }
+                    None => lane * self.local_bytes + at as usize,
+                };
+                base.wrapping_add(first * self.local_bytes + at)
             })
         };
         let param = |at: u64| {

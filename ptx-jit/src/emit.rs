@@ -21,6 +21,7 @@ use crate::generator::Gen;
 use crate::interleaved::interleaved;
 use crate::ir::{BasicBlock, BlockId, Term};
 use crate::layout::Layout;
+use crate::live::inner_phis;
 use crate::middle::Middle;
 use crate::records::records;
 use crate::saved::Saved;
@@ -91,6 +92,8 @@ pub(crate) fn emit(
         two,
         full: false,
         masks,
+        turns: HashMap::new(),
+        inner: inner_phis(f),
         live,
         thread0,
         group,
@@ -130,6 +133,7 @@ pub(crate) fn emit(
         waits: f.waits.len(),
         meets: if f.alone { gen_.stops } else { Vec::new() },
         meeting_rows: f.meeting_rows(),
+        beside: divergence.beside.map(|bytes| bytes as usize),
         sites: gen_.sites,
     };
     gen_.b.finalize(config);

@@ -22,7 +22,7 @@ use crate::ir::{Func, Op, Origin, Val};
 use crate::layout::{Layout, SiteInfo};
 use crate::thunk::Thunks;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT03");
+const MAGIC: u64 = u64::from_le_bytes(*b"PTXJIT04");
 /// Words before what stands beside the code, and of the checksum behind it.
 const HEAD: usize = 5;
 const SUM: usize = 2;
@@ -144,6 +144,7 @@ pub(crate) fn needs(
         layout.meeting_rows[0] as u64,
         layout.meeting_rows[1] as u64,
         local_bytes(f) as u64 - u64::from(f.stack_bytes),
+        layout.beside.unwrap_or(0) as u64,
         specials.len() as u64,
         f.effects.len() as u64,
         layout.sites.len() as u64,
@@ -169,7 +170,7 @@ pub(crate) fn needs(
 impl Needs {
     /// Reads what [`needs`] has written for this program; `None` where it cannot be that.
     pub(crate) fn read(words: &[u64], program: &Program) -> Option<Needs> {
-        let (head, rest) = words.split_first_chunk::<19>()?;
+        let (head, rest) = words.split_first_chunk::<20>()?;
         let [
             width,
             vector_bits,
@@ -190,11 +191,12 @@ impl Needs {
             given,
             taken,
             cleared_bytes,
+            beside,
             specials,
             effects,
             sites,
         ] = rest_of_head;
-        if cleared_bytes > local_bytes {
+        if cleared_bytes > local_bytes || !matches!(beside, 0 | 1 | 2 | 4 | 8) {
             return None;
         }
         let (specials, rest) = rest.split_at_checked(specials)?;
@@ -230,6 +232,7 @@ impl Needs {
                 waits,
                 meets,
                 meeting_rows: [given, taken],
+                beside: Some(beside).filter(|bytes| *bytes != 0),
                 sites: sites_of.as_chunks().0.iter().map(site).collect(),
             },
             width: u32::try_from(width).ok()?,

@@ -52,6 +52,10 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) two: bool,
     pub(crate) full: bool,
     pub(crate) masks: HashMap<BlockId, Vec<Variable>>,
+    /// Where the turns of loops under masks begin but the first one.
+    pub(crate) turns: HashMap<BlockId, Clif>,
+    /// Phis that only their own block reads.
+    pub(crate) inner: HashSet<Val>,
     pub(crate) live: Vec<Variable>,
     pub(crate) thread0: Variable,
     pub(crate) group: Variable,

@@ -10,6 +10,8 @@ pub(crate) struct Layout {
     pub(crate) meets: Vec<u32>,
     /// Rows of a warp there, for operands and for results.
     pub(crate) meeting_rows: [usize; 2],
+    /// Bytes of the elements of local memory, where it has those of a group's lanes side by side.
+    pub(crate) beside: Option<usize>,
     /// The access sites.
     pub(crate) sites: Vec<SiteInfo>,
 }

@@ -11,9 +11,9 @@
 //! | `compile`, `middle`, `backend` | from a program to a kernel, to the middle form, to machine code |
 //! | `calls`, `recursion` | who calls whom; recursive functions as loops over a stack |
 //! | `ir`, `build` | the middle form: calls inlined, micro-ops in SSA form |
-//! | `opt`, `nans` | folding, value numbering, loop-invariant code, dead code; where NaNs are seen |
+//! | `opt`, `exits`, `nans` | folding, value numbering, loop-invariant code, dead code; branches; where NaNs are seen |
 //! | `records`, `interleaved` | words of records together; vectors that stay as they lie in memory |
-//! | `alike` | local memory that holds the same for all lanes of a group |
+//! | `alike`, `beside` | local memory that holds the same for all lanes of a group, or has theirs side by side |
 //! | `tiles` | one check of several loads from shared memory |
 //! | `variance`, `divergence`, `align`, `live` | uniform, linear and varying values; divergent control flow; liveness |
 //! | `range` | bounds of values, and what of a launch they take for granted |
@@ -36,6 +36,7 @@ mod align;
 mod alike;
 mod approx;
 mod backend;
+mod beside;
 mod blob;
 mod branches;
 mod build;
@@ -56,6 +57,7 @@ mod effects;
 mod emit;
 mod emits;
 mod entry;
+mod exits;
 mod form;
 mod generator;
 mod geometry;

@@ -1,5 +1,7 @@
 //! Liveness of values.
 
+use std::collections::HashSet;
+
 use flow::{BitSet, Graph};
 
 use crate::ir::{BlockId, Func, Op, Val};
@@ -73,4 +75,32 @@ pub(crate) fn step(f: &Func, v: Val, live: &mut BitSet) {
     if f.insts[v as usize].op != Op::Phi {
         f.reads(v).into_iter().for_each(|r| live.insert(r as usize));
     }
+}
+
+/// Phis that only their own block reads, and the phis behind it on the way there.
+pub(crate) fn inner_phis(f: &Func) -> HashSet<Val> {
+    let mut home = vec![BlockId::MAX; f.insts.len()];
+    for (b, block) in f.blocks.iter().enumerate() {
+        let phi = |v: &&Val| f.insts[**v as usize].op == Op::Phi;
+        block.insts.iter().take_while(phi).for_each(|v| home[*v as usize] = b as BlockId);
+    }
+    let mut inner: HashSet<Val> =
+        (0..f.insts.len() as Val).filter(|v| home[*v as usize] != BlockId::MAX).collect();
+    let mut read = |v: Val, at: BlockId| {
+        if home[v as usize] != at {
+            inner.remove(&v);
+        }
+    };
+    for (b, block) in f.blocks.iter().enumerate() {
+        for &v in &block.insts {
+            let i = &f.insts[v as usize];
+            if i.op == Op::Phi {
+                i.args.iter().zip(&block.preds).for_each(|(a, p)| read(*a, *p));
+            } else {
+                f.reads(v).into_iter().for_each(|a| read(a, b as BlockId));
+            }
+        }
+        block.term.value().into_iter().for_each(|a| read(a, b as BlockId));
+    }
+    inner
 }

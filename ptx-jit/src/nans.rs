@@ -10,7 +10,40 @@ use crate::ir::{BlockId, Func, Inst, Op, Val};
 /// Whether `op` computes with the host's arithmetic, whose NaN differs from PTX's.
 fn makes_host_nan(op: Pure) -> bool {
     use Pure::*;
-    matches!(op, AddF32 | SubF32 | MulF32 | FmaF32 | RintF32 | TruncF32 | FloorF32 | CeilF32)
+    matches!(
+        op,
+        AddF32
+            | SubF32
+            | MulF32
+            | FmaF32
+            | RintF32
+            | TruncF32
+            | FloorF32
+            | CeilF32
+            | AbsF32
+            | NegF32
+            | MinF32
+            | MaxF32
+    )
+}
+
+/// Whether `v` is a constant that is a number.
+fn number(f: &Func, v: Val) -> bool {
+    match (f.as_const(v), f.insts[v as usize].kind) {
+        (Some(c), Kind::W) => !f32::from_bits(c as u32).is_nan(),
+        (Some(c), Kind::D) => !f64::from_bits(c).is_nan(),
+        _ => false,
+    }
+}
+
+/// What a phi or a choice is one of.
+fn ways(f: &Func, v: Val) -> Option<&[Val]> {
+    let i = &f.insts[v as usize];
+    match i.op {
+        Op::Phi => Some(&i.args),
+        Op::Pure(Pure::SelW, _) => Some(&i.args[..2]),
+        _ => None,
+    }
 }
 
 /// Whether the result of `op` is the same for every NaN operand.
@@ -24,11 +57,7 @@ fn ignores_payload(op: Pure) -> bool {
                 | LtF32
                 | LeF32
                 | NumF32
-                | AbsF32
-                | NegF32
                 | SatF32
-                | MinF32
-                | MaxF32
                 | DivF32
                 | SqrtF32
                 | AddFtzF32
@@ -40,22 +69,22 @@ fn ignores_payload(op: Pure) -> bool {
         )
 }
 
-/// Which values' bits somebody looks at: an operation to which NaNs are not all alike, an effect, or a phi of which
-/// that is true.
+/// Which values' bits somebody looks at: an operation to which NaNs are not all alike, an effect, or a phi or a choice of
+/// which that is true.
 fn seen(f: &Func) -> Vec<bool> {
     let mut seen = vec![false; f.insts.len()];
     let mut work: Vec<Val> = f.blocks.iter().filter_map(|b| b.term.value()).collect();
     for v in f.blocks.iter().flat_map(|b| &b.insts) {
         match f.insts[*v as usize].op {
             Op::Pure(op, _) if ignores_payload(op) => {}
-            // Through phis only what is seen of them.
-            Op::Phi => {}
+            // Through phis and choices only what is seen of them.
+            _ if ways(f, *v).is_some() => {}
             _ => work.extend(f.reads(*v)),
         }
     }
     while let Some(v) = work.pop() {
-        if !std::mem::replace(&mut seen[v as usize], true) && f.insts[v as usize].op == Op::Phi {
-            work.extend(&f.insts[v as usize].args);
+        if !std::mem::replace(&mut seen[v as usize], true) {
+            work.extend(ways(f, v).unwrap_or_default());
         }
     }
     seen
@@ -63,47 +92,48 @@ fn seen(f: &Func) -> Vec<bool> {
 
 /// Puts [`Op::Canon`] where the bits of a NaN that the host made could be seen.
 ///
-/// Arithmetic gives "raw" values. A phi of raw values and numbers is raw too. Whoever looks at the
+/// Arithmetic gives "raw" values. A phi, or a choice, of raw values and numbers is raw too. Whoever looks at the
 /// bits reads the canonical copy, which stands right behind the definition. Nothing is done for a phi whose bits nobody
 /// sees.
 pub(crate) fn nans(f: &mut Func) {
     let n = f.insts.len();
-    // A phi is raw while every argument is raw or a constant number.
+    // A phi or a choice is raw while every argument is raw or a constant number.
     let mut raw: Vec<bool> = (0..n)
         .map(|v| match f.insts[v].op {
+            // What a number limits is one.
+            Op::Pure(Pure::MinF32 | Pure::MaxF32, _) => {
+                !f.insts[v].args.iter().any(|a| number(f, *a))
+            }
+            Op::Pure(Pure::SelW, _) => true,
             Op::Pure(op, _) => makes_host_nan(op),
             Op::Phi => f.insts[v].kind != Kind::P,
             _ => false,
         })
         .collect();
-    let number = |f: &Func, v: Val| match (f.as_const(v), f.insts[v as usize].kind) {
-        (Some(c), Kind::W) => !f32::from_bits(c as u32).is_nan(),
-        (Some(c), Kind::D) => !f64::from_bits(c).is_nan(),
-        _ => false,
-    };
     let mut changed = true;
     while changed {
         changed = false;
         for v in 0..n {
-            if raw[v] && f.insts[v].op == Op::Phi {
-                let args = &f.insts[v].args;
-                if !args.iter().all(|a| raw[*a as usize] || number(f, *a)) {
-                    raw[v] = false;
-                    changed = true;
-                }
+            if raw[v]
+                && let Some(ways) = ways(f, v as Val)
+                && !ways.iter().all(|a| raw[*a as usize] || number(f, *a))
+            {
+                raw[v] = false;
+                changed = true;
             }
         }
     }
     // A raw phi must hold at least one raw operation; one of constants only stays plain.
     let mut fed = vec![false; n];
     for v in 0..n {
-        fed[v] = raw[v] && f.insts[v].op != Op::Phi;
+        fed[v] = raw[v] && ways(f, v as Val).is_none();
     }
     changed = true;
     while changed {
         changed = false;
         for v in 0..n {
-            if raw[v] && !fed[v] && f.insts[v].args.iter().any(|a| fed[*a as usize]) {
+            let fed_by = |ways: &[Val]| ways.iter().any(|a| fed[*a as usize]);
+            if raw[v] && !fed[v] && ways(f, v as Val).is_some_and(fed_by) {
                 fed[v] = true;
                 changed = true;
             }
@@ -129,6 +159,7 @@ pub(crate) fn nans(f: &mut Func) {
             home[v as usize] = b as BlockId;
             let at = b as BlockId;
             match f.insts[v as usize].op {
+                Op::Pure(Pure::SelW, _) if raw[v as usize] || !seen[v as usize] => {}
                 Op::Pure(op, _) if !ignores_payload(op) => {
                     let mut args = f.insts[v as usize].args.clone();
                     args.iter_mut().for_each(|a| *a = want(f, *a, at));

@@ -300,9 +300,9 @@ impl Emit<'_, '_> {
             }
             Op::AddW => one(self.b.ins().iadd(a, b)),
             Op::SubW => one(self.b.ins().isub(a, b)),
-            Op::MulW => one(self.b.ins().imul(a, b)),
+            Op::MulW => one(self.product(a, b, consts)),
             Op::MadW => {
-                let m = self.b.ins().imul(a, b);
+                let m = self.product(a, b, consts);
                 one(self.b.ins().iadd(m, c))
             }
             Op::MulWideU | Op::MulWideS | Op::MadWideU | Op::MadWideS => {
@@ -480,13 +480,11 @@ impl Emit<'_, '_> {
             }
             Op::AbsF32 => {
                 let m = self.w(0x7fff_ffff);
-                let v = self.and(a, m);
-                one(self.canon32(v))
+                one(self.and(a, m))
             }
             Op::NegF32 => {
                 let m = self.w(0x8000_0000);
-                let v = self.b.ins().bxor(a, m);
-                one(self.canon32(v))
+                one(self.b.ins().bxor(a, m))
             }
             Op::SatF32 => {
                 // As the definition: comparisons that a NaN fails.

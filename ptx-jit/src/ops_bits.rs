@@ -3,9 +3,32 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
-use crate::ops::{Emit, NAN32};
+use crate::ops::Emit;
 
 impl Emit<'_, '_> {
+    /// The lower 32 bits of `a * b`. A product of vectors takes as long as five or ten of their sums: where a factor is a
+    /// power of two, or beside one, it is a shift and a sum.
+    pub(crate) fn product(&mut self, a: Value, b: Value, consts: &[Option<u64>]) -> Value {
+        let (x, factor) = match consts {
+            [Some(c), None, ..] => (b, *c as u32),
+            [None, Some(c), ..] => (a, *c as u32),
+            _ => return self.b.ins().imul(a, b),
+        };
+        let power =
+            |c: u32| Some(c.trailing_zeros()).filter(|_| self.vector && c.is_power_of_two());
+        if let Some(n) = power(factor) {
+            self.shl(x, n)
+        } else if let Some(n) = power(factor.wrapping_sub(1)) {
+            let y = self.shl(x, n);
+            self.b.ins().iadd(y, x)
+        } else if let Some(n) = power(factor.wrapping_add(1)) {
+            let y = self.shl(x, n);
+            self.b.ins().isub(y, x)
+        } else {
+            self.b.ins().imul(a, b)
+        }
+    }
+
     /// Bitwise function of three operands by its truth table.
     pub(crate) fn lop3(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
         // Bit `4a + 2b + c` of the table; with `c` fixed, a function of two.
@@ -61,10 +84,7 @@ impl Emit<'_, '_> {
         let an = self.cmp_f32(FloatCC::Unordered, a, a);
         let bn = self.cmp_f32(FloatCC::Unordered, b, b);
         let r = self.sel(bn, a, r);
-        let r = self.sel(an, b, r);
-        let both = self.and(an, bn);
-        let nan = self.w(NAN32);
-        self.sel(both, nan, r)
+        self.sel(an, b, r)
     }
 
     /// The greater or smaller number where one is known now: it stands where the other is none.

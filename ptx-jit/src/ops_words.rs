@@ -100,16 +100,28 @@ impl Emit<'_, '_> {
     }
     /// The greater or smaller number; -0 is below 0, and a NaN is no number.
     fn min_max(&mut self, max: bool, a: Value, b: Value) -> Value {
-        let (x, y) = if max { (b, a) } else { (a, b) };
-        let first = self.cmp_f32(FloatCC::LessThan, x, y);
-        let only = self.cmp_f32(FloatCC::Unordered, b, b);
-        let first = self.b.ins().bor(first, only);
-        let r = self.sel(first, a, b);
+        // One instruction; the first number also where one is none.
+        let (x, y) = if max { (a, b) } else { (b, a) };
+        let second = self.cmp_f32(FloatCC::LessThan, x, y);
+        let r = self.sel(second, b, a);
+        let none = self.cmp_f32(FloatCC::Unordered, a, a);
+        let r = self.sel(none, b, r);
         // Equal numbers are equal bits, or zeros of both signs.
         let equal = self.cmp_f32(FloatCC::Equal, a, b);
-        let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
-        let r = self.sel(equal, same, r);
-        self.canon32(r)
+        match (self.bit_masks(), max) {
+            (false, true) => {
+                let off = self.b.ins().band_not(equal, b);
+                self.b.ins().band_not(r, off)
+            }
+            (false, false) => {
+                let on = self.and(equal, b);
+                self.b.ins().bor(r, on)
+            }
+            (true, _) => {
+                let same = if max { self.and(a, b) } else { self.b.ins().bor(a, b) };
+                self.sel(equal, same, r)
+            }
+        }
     }
     /// As [`Self::min_max`], of 64 bits: a NaN keeps its payload, and that of the second operand wins.
     fn min_max64(&mut self, max: bool, a: Halves, b: Halves) -> Halves {

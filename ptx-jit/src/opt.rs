@@ -8,6 +8,7 @@ use ptx_isa::uop::{self, Op as Pure};
 
 use crate::divergence::Divergence;
 use crate::early::early_loads;
+use crate::exits::{join_exits, values_behind_loops};
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::nans::nans;
 use crate::reductions;
@@ -32,6 +33,10 @@ pub(crate) fn run(f: &mut Func) {
         nans(f);
         dead(f);
     }
+    join_exits(f);
+    turn_choices(f);
+    dead(f);
+    values_behind_loops(f);
 }
 
 fn resolve(map: &[Val], mut v: Val) -> Val {
@@ -192,6 +197,52 @@ fn number(f: &mut Func) {
         f.blocks[b as usize].insts = kept;
     }
     rename(f, &map);
+}
+
+/// Choices by the opposite of a condition are the other way round by the condition; so are those by "not equal", as
+/// vectors of 256 bits compare for "equal" alone.
+fn turn_choices(f: &mut Func) {
+    let choice = |f: &Func, v: Val| {
+        matches!(f.insts[v as usize].op, Op::Pure(Pure::SelW | Pure::SelD | Pure::SelP, _))
+    };
+    for v in 0..f.insts.len() as Val {
+        while choice(f, v)
+            && let by = f.insts[v as usize].args[2] as usize
+            && f.insts[by].op == Op::Pure(Pure::NotP, 0)
+        {
+            let condition = f.insts[by].args[0];
+            let args = &mut f.insts[v as usize].args;
+            args.swap(0, 1);
+            args[2] = condition;
+        }
+    }
+    let mut others = vec![false; f.insts.len()];
+    for block in &f.blocks {
+        for &v in &block.insts {
+            let reads = f.reads(v);
+            let kept = if choice(f, v) { &reads[..2] } else { &reads[..] };
+            kept.iter().for_each(|x| others[*x as usize] = true);
+        }
+        block.term.value().into_iter().for_each(|x| others[x as usize] = true);
+    }
+    let turned: Vec<bool> = (0..f.insts.len())
+        .map(|v| {
+            let equal = match f.insts[v].op {
+                Op::Pure(Pure::NeW, 0) => Pure::EqW,
+                Op::Pure(Pure::NeD, 0) => Pure::EqD,
+                _ => return false,
+            };
+            if !others[v] {
+                f.insts[v].op = Op::Pure(equal, 0);
+            }
+            !others[v]
+        })
+        .collect();
+    for v in 0..f.insts.len() as Val {
+        if choice(f, v) && turned[f.insts[v as usize].args[2] as usize] {
+            f.insts[v as usize].args.swap(0, 1);
+        }
+    }
 }
 
 /// Which blocks are inside a loop of at most `most` instructions.
@@ -406,7 +457,8 @@ pub(crate) fn arrange(f: &mut Func) -> bool {
         })
 }
 
-/// Branches past blocks that only jump on, where no phi tells the ways apart.
+/// Branches past blocks that only jump on, where no phi tells the ways apart or the one way there is no other way to
+/// the phis.
 fn skip_empty(f: &mut Func) {
     let has_phis = |f: &Func, b: BlockId| {
         let first = f.blocks[b as usize].insts.first();
@@ -414,7 +466,21 @@ fn skip_empty(f: &mut Func) {
     };
     for b in 1..f.blocks.len() as BlockId {
         let Term::Jump(to) = f.blocks[b as usize].term else { continue };
-        if !f.blocks[b as usize].insts.is_empty() || to == b || has_phis(f, to) {
+        if !f.blocks[b as usize].insts.is_empty() || to == b {
+            continue;
+        }
+        if has_phis(f, to) {
+            let [p] = f.blocks[b as usize].preds[..] else { continue };
+            // Who goes on behind a barrier brings phis nothing.
+            let brings = matches!(f.blocks[p as usize].term, Term::Jump(_) | Term::Br(..));
+            let into = &mut f.blocks[to as usize].preds;
+            if !brings || into.contains(&p) {
+                continue;
+            }
+            into.iter_mut().filter(|x| **x == b).for_each(|x| *x = p);
+            f.blocks[p as usize].term.map(|s| if s == b { to } else { s });
+            f.blocks[b as usize].preds.clear();
+            f.blocks[b as usize].term = Term::Exit;
             continue;
         }
         let preds = std::mem::take(&mut f.blocks[b as usize].preds);

@@ -8,8 +8,10 @@
 
 //! exp exp2 exp10 expm1 __exp_scaled
 #define E __attribute__((elementwise))
-// 2^n e^r for |r| <= ln(2)/2.
-float __exp_scaled(float r, float n)
+// 3 * 2^22: a number below 2^22 that is added to it is rounded to an integer, which the lower bits of the sum are.
+#define TO_INTEGER 12582912.0f
+// 2^k e^r for |r| <= ln(2)/2; bits: those of k + TO_INTEGER. What these have of TO_INTEGER is shifted out.
+float __exp_scaled(float r, uint bits)
 {
     float p = 1.0f / 5040.0f;
     p = HORNER(r, p, 1.0f / 720.0f, 1.0f / 120.0f, 1.0f / 24.0f, 1.0f / 6.0f);
@@ -17,12 +19,20 @@ float __exp_scaled(float r, float n)
     p = __ptx_fma(p, r, 1.0f);
     p = __ptx_fma(p, r, 1.0f);
     // In two factors: the result may be subnormal, or overflow only in the end.
-    int k = (int)n;
-    int half_k = k >> 1;
-    return p * as_float((half_k + 127) << 23) * as_float((k - half_k + 127) << 23);
+    uint half_k = bits >> 1;
+    return p * as_float((half_k << 23) + 0x3f800000u) * as_float((bits - half_k << 23) + 0x3f800000u);
 }
 // BASE^x for x between FROM, where the result is 0, and TO, where it is infinite: REDUCED is what is left for e^r
-// when n, the nearest multiple of log(2), is taken from x.
+// when n, the nearest multiple of log(2), is taken from x. What is no number stays so on its own.
+#define EXPONENTIAL_FLOAT(name, FROM, TO, LOG2_BASE, REDUCED) \
+E float name(float x) \
+{ \
+    float bounded = x < FROM ? FROM : x; \
+    bounded = bounded > TO ? TO : bounded; \
+    float rounded = __ptx_fma(bounded, LOG2_BASE, TO_INTEGER); \
+    float n = rounded - TO_INTEGER; \
+    return __exp_scaled(REDUCED, as_uint(rounded)); \
+}
 #define EXPONENTIAL(T, name, FROM, TO, LOG2_BASE, REDUCED) \
 E T name(T x) \
 { \
@@ -40,9 +50,9 @@ E float exp(float x) { return __ptx_ex2_approx(x * 1.44269504088896340736f); }
 E float exp2(float x) { return __ptx_ex2_approx(x); }
 E float exp10(float x) { return __ptx_ex2_approx(x * 3.32192809488736234787f); }
 #else
-EXPONENTIAL(float, exp, -110.0f, 95.0f, 1.44269504088896340736f, LESS(n, 0x1.62e400p-1f, 0x1.7f7d1cp-20f))
-EXPONENTIAL(float, exp2, -160.0f, 135.0f, 1.0f, (bounded - n) * 0.69314718055994530942f)
-EXPONENTIAL(float, exp10, -50.0f, 40.0f, 3.32192809488736234787f,
+EXPONENTIAL_FLOAT(exp, -110.0f, 95.0f, 1.44269504088896340736f, LESS(n, 0x1.62e400p-1f, 0x1.7f7d1cp-20f))
+EXPONENTIAL_FLOAT(exp2, -160.0f, 135.0f, 1.0f, (bounded - n) * 0.69314718055994530942f)
+EXPONENTIAL_FLOAT(exp10, -50.0f, 40.0f, 3.32192809488736234787f,
             __times(LESS(n, 0x1.344000p-2f, 0x1.3509f8p-18f), 0x1.26bb1cp+1f, -0x1.12aabap-25f))
 #endif
 #if __PTX_SM__ >= 13

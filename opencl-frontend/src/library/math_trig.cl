@@ -13,8 +13,10 @@ __constant uint __two_over_pi[8] = {0x0000a2f9u, 0x836e4e44u, 0x1529fc27u, 0x57d
 float __reduce(float x, int *quadrant)
 {
     if (__ptx_abs(x) <= 48039.0f) {
-        float n = __ptx_rint(x * 0.63661977236758134308f);
-        *quadrant = (int)n;
+        // The sum with 3 * 2^22 is rounded to an integer, which its lower bits are.
+        float rounded = __ptx_fma(x, 0.63661977236758134308f, 12582912.0f);
+        float n = rounded - 12582912.0f;
+        *quadrant = as_int(rounded);
 #if __PTX_SM__ >= 20
         float r = __ptx_fma(n, -0x1.921fa0p+0f, x);
         r = __ptx_fma(n, -0x1.54442ep-20f, r);

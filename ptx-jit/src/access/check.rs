@@ -10,7 +10,7 @@ use ptx_isa::{Kind, Space};
 use super::address::Address;
 use super::found::{Found, at_once};
 use super::which::local_bytes;
-use crate::clif::{at, plain, vconst64};
+use crate::clif::{at, plain, vconst32, vconst64};
 use crate::ctx::{Ctx, SITE, Site};
 use crate::form::Masks;
 use crate::generator::Gen;
@@ -144,10 +144,14 @@ pub(super) fn check(
     bytes: u64,
 ) -> (Option<Value>, Checked) {
     let own = matches!(place.space, Space::Local | Space::ParamFunc);
-    let apart = if own && !g.divergence.alike { local_bytes(g.f) as i64 } else { 0 };
+    let lanes = match g.divergence.beside {
+        _ if !own || g.divergence.alike => Lanes::Share,
+        Some(element) => Lanes::Beside { element, width: g.g.width },
+        None => Lanes::Apart(local_bytes(g.f) as i64),
+    };
     // One lane after the other reads where it is told to, also where it is off.
     let settled = matches!(&g.f.effects[e as usize].effect, Effect::Ld(m) if !at_once(g, m));
-    let access = Access { e, mask, place, bytes, span: bytes, apart, settled };
+    let access = Access { e, mask, place, bytes, span: bytes, lanes, settled };
     match address {
         Address::Linear(x, o) => access.linear(g, *x, o),
         Address::Index { base, index, shift, signed } => {
@@ -170,8 +174,68 @@ pub(super) fn check_records(
     unit: u64,
     span: u64,
 ) -> (Value, Checked) {
-    let access = Access { e, mask: None, place, bytes: unit, span, apart: 0, settled: false };
+    let access =
+        Access { e, mask: None, place, bytes: unit, span, lanes: Lanes::Share, settled: false };
     access.line(g, x, o)
+}
+
+/// How the lanes' memory lies.
+#[derive(Copy, Clone)]
+enum Lanes {
+    /// They share it.
+    Share,
+    /// Each has so many bytes of its own, one after the other.
+    Apart(i64),
+    /// Each has its own, with the elements of all lanes side by side ([`crate::beside`]).
+    Beside { element: u32, width: u32 },
+}
+
+impl Lanes {
+    /// Numbers of units of `1 << shift` bytes of the lanes, and the shift, where lanes lie side by side.
+    fn places(self, g: &mut Gen<'_, '_>, index: Vec<Value>, shift: u32) -> (Vec<Value>, u32) {
+        let Lanes::Beside { element, width } = self else { return (index, shift) };
+        let to = shift.min(element.trailing_zeros());
+        let up = i64::from(shift - to + width.trailing_zeros());
+        let per = g.per() as u32;
+        let place = |(s, x)| {
+            let first = s as u32 * per;
+            let own: Vec<u32> = (first..first + per).map(|l| l * (element >> to)).collect();
+            let (x, own) = (g.b.ins().ishl_imm_u(x, up), vconst32(&mut g.b, &own));
+            g.b.ins().iadd(x, own)
+        };
+        (index.into_iter().enumerate().map(place).collect(), to)
+    }
+
+    /// Half `n` of the addresses of lanes that are `at` bytes from `host` on.
+    fn placed(self, g: &mut Gen<'_, '_>, at: Value, host: Value, n: usize) -> Value {
+        let per = g.form.per(Kind::D);
+        let (at, step) = match self {
+            Lanes::Share => return g.b.ins().iadd(at, host),
+            Lanes::Apart(bytes) => (at, bytes),
+            Lanes::Beside { element, width } => {
+                let at = g.b.ins().ishl_imm_u(at, i64::from(width.trailing_zeros()));
+                (at, element.into())
+            }
+        };
+        let p = g.b.ins().iadd(at, host);
+        let c: Vec<u64> = (n * per..(n + 1) * per).map(|l| (l as i64 * step) as u64).collect();
+        let c = vconst64(&mut g.b, &c);
+        g.b.ins().iadd(p, c)
+    }
+
+    /// An address and what each lane adds to it, where lanes have memory of their own.
+    fn line(self, g: &mut Gen<'_, '_>, at: Value, o: Vec<i64>) -> (Value, Vec<i64>) {
+        let lanes = o.into_iter().zip(0..);
+        match self {
+            Lanes::Share => (at, lanes.map(|(o, _)| o).collect()),
+            Lanes::Apart(bytes) => (at, lanes.map(|(o, l)| o + l * bytes).collect()),
+            Lanes::Beside { element, width } => {
+                let at = g.b.ins().ishl_imm_u(at, i64::from(width.trailing_zeros()));
+                let place = |(o, l): (i64, i64)| o * i64::from(width) + l * i64::from(element);
+                (at, lanes.map(place).collect())
+            }
+        }
+    }
 }
 
 /// An access that is checked.
@@ -184,8 +248,7 @@ struct Access<'a> {
     bytes: u64,
     /// Bytes from a lane's first one to its last one.
     span: u64,
-    /// Bytes from one lane's own memory to the next one's; 0 where they share it.
-    apart: i64,
+    lanes: Lanes,
     /// Whether lanes that are off get the first address.
     settled: bool,
 }
@@ -226,8 +289,8 @@ impl Access<'_> {
         } else {
             g.b.ins().iconst(I8, 1)
         };
-        let o = o.iter().enumerate().map(|(l, o)| o - lo + l as i64 * self.apart);
-        (bad, Checked { host: known.host, from: Spread::Linear(at, o.collect()) })
+        let (at, o) = self.lanes.line(g, at, o.iter().map(|o| o - lo).collect());
+        (bad, Checked { host: known.host, from: Spread::Linear(at, o) })
     }
 
     /// Of lanes with 32-bit numbers of their own, in units of `1 << shift` bytes.
@@ -266,6 +329,7 @@ impl Access<'_> {
             Masks::Vectors => limits.by_vectors(g, index, self.mask),
         };
         let bad = g.b.ins().bor(bad, wrong);
+        let (out, shift) = self.lanes.places(g, out, shift);
         (bad, Checked { host: known.host, from: Spread::Index(out, shift) })
     }
 
@@ -317,7 +381,7 @@ impl Access<'_> {
                 }
             }
             bad = Some(or(g, bad, w));
-            out.push(placed(g, at, host, n, self.apart));
+            out.push(self.lanes.placed(g, at, host, n));
         }
         (out, bad.expect("groups have lanes"))
     }
@@ -345,7 +409,7 @@ impl Access<'_> {
             }
             bad = Some(or(g, bad, b));
             low = Some(or(g, low, at));
-            out.push(placed(g, at, host, n, self.apart));
+            out.push(self.lanes.placed(g, at, host, n));
         }
         let (bad, low) = (bad.expect("groups have lanes"), low.expect("groups have lanes"));
         let sign = g.same64(1 << 63);
@@ -377,18 +441,6 @@ fn whole_units(g: &mut Gen<'_, '_>, at: Value, shift: u32) -> (Value, Value) {
         g.b.ins().bor(far, low)
     };
     (units, g.b.ins().icmp_imm_u(IntCC::NotEqual, odd, 0))
-}
-
-/// Half `n` of the addresses, from `host` on; each lane has `apart` bytes of its own, or they share them.
-fn placed(g: &mut Gen<'_, '_>, at: Value, host: Value, n: usize, apart: i64) -> Value {
-    let p = g.b.ins().iadd(at, host);
-    if apart == 0 {
-        return p;
-    }
-    let per = g.form.per(Kind::D);
-    let c: Vec<u64> = (n * per..(n + 1) * per).map(|l| (l as i64 * apart) as u64).collect();
-    let c = vconst64(&mut g.b, &c);
-    g.b.ins().iadd(p, c)
 }
 
 /// What indices are checked against.

@@ -79,7 +79,7 @@ pub(super) fn differs(g: &Gen<'_, '_>, m: &Mem) -> bool {
     own(m) && !g.divergence.alike
 }
 
-/// Bytes from one lane's own memory to the next one's; 0 where they share it.
+/// Bytes from one lane's own memory to the next one's; 0 where they share it, or where places tell lanes apart.
 pub(super) fn apart(g: &Gen<'_, '_>, m: &Mem) -> i64 {
-    if differs(g, m) { local_bytes(g.f) as i64 } else { 0 }
+    if differs(g, m) && g.divergence.beside.is_none() { local_bytes(g.f) as i64 } else { 0 }
 }

@@ -99,11 +99,16 @@ table! {
     DivF: Z[EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er] ZLane[EVEX_Vdivss_xmm_k1z_xmm_xmmm32_er, EVEX_Vdivsd_xmm_k1z_xmm_xmmm64_er] Y[VEX_Vdivps_ymm_ymm_ymmm256, VEX_Vdivpd_ymm_ymm_ymmm256] YLane[VEX_Vdivss_xmm_xmm_xmmm32, VEX_Vdivsd_xmm_xmm_xmmm64];
     /// The sum of the third operand and the product of the others, over the third.
     Fma: Z[EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er] ZLane[EVEX_Vfmadd231ss_xmm_k1z_xmm_xmmm32_er, EVEX_Vfmadd231sd_xmm_k1z_xmm_xmmm64_er] Y[VEX_Vfmadd231ps_ymm_ymm_ymmm256, VEX_Vfmadd231pd_ymm_ymm_ymmm256] YLane[VEX_Vfmadd231ss_xmm_xmm_xmmm32, VEX_Vfmadd231sd_xmm_xmm_xmmm64];
+    /// The same with the third operand, the product, or both negated.
+    FmaLess: Z[EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er] Y[VEX_Vfmsub231ps_ymm_ymm_ymmm256, VEX_Vfmsub231pd_ymm_ymm_ymmm256];
+    FmaTurned: Z[EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er] Y[VEX_Vfnmadd231ps_ymm_ymm_ymmm256, VEX_Vfnmadd231pd_ymm_ymm_ymmm256];
+    FmaTurnedLess: Z[EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er, EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er] Y[VEX_Vfnmsub231ps_ymm_ymm_ymmm256, VEX_Vfnmsub231pd_ymm_ymm_ymmm256];
     SqrtF: Z[EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er] ZLane[EVEX_Vsqrtss_xmm_k1z_xmm_xmmm32_er, EVEX_Vsqrtsd_xmm_k1z_xmm_xmmm64_er] Y[VEX_Vsqrtps_ymm_ymmm256, VEX_Vsqrtpd_ymm_ymmm256] YLane[VEX_Vsqrtss_xmm_xmm_xmmm32, VEX_Vsqrtsd_xmm_xmm_xmmm64];
     /// To a whole number; how is a number in the instruction.
     RoundF: Z[EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae] ZLane[EVEX_Vrndscaless_xmm_k1z_xmm_xmmm32_imm8_sae, EVEX_Vrndscalesd_xmm_k1z_xmm_xmmm64_imm8_sae] Y[VEX_Vroundps_ymm_ymmm256_imm8, VEX_Vroundpd_ymm_ymmm256_imm8] YLane[VEX_Vroundss_xmm_xmm_xmmm32_imm8, VEX_Vroundsd_xmm_xmm_xmmm64_imm8];
-    /// The second operand where the first is no number.
-    MaxF: Z[EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, INVALID] Y[VEX_Vmaxps_ymm_ymm_ymmm256, INVALID];
+    /// The first operand where it is less, or greater; else the second one, also where one is no number.
+    MinF: Z[EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae] Y[VEX_Vminps_ymm_ymm_ymmm256, VEX_Vminpd_ymm_ymm_ymmm256];
+    MaxF: Z[EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae] Y[VEX_Vmaxps_ymm_ymm_ymmm256, VEX_Vmaxpd_ymm_ymm_ymmm256];
     /// A number of 64 bits of one of 32, the other way, and an integer by cutting.
     DoubleOfSingle: Z[INVALID, EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae] ZLane[INVALID, EVEX_Vcvtss2sd_xmm_k1z_xmm_xmmm32_sae] Y[INVALID, VEX_Vcvtps2pd_ymm_xmmm128] YLane[INVALID, VEX_Vcvtss2sd_xmm_xmm_xmmm32];
     SingleOfDouble: Z[INVALID, EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er] ZLane[INVALID, EVEX_Vcvtsd2ss_xmm_k1z_xmm_xmmm64_er] Y[INVALID, VEX_Vcvtpd2ps_xmm_ymmm256] YLane[INVALID, VEX_Vcvtsd2ss_xmm_xmm_xmmm64];

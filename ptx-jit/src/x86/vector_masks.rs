@@ -12,7 +12,14 @@ use super::encodings::{Element, Operation as V};
 use super::inst::Operand;
 use super::registers::RegView;
 use super::select::{Refused, Selector};
-use super::words::float_condition;
+use super::words::{Word, float_condition};
+
+/// [`Selector::flipped`] of constants.
+fn flipped_bytes(mut c: Vec<u8>, element: Element) -> Vec<u8> {
+    let bytes = element.bytes() as usize;
+    c.iter_mut().skip(bytes - 1).step_by(bytes).for_each(|x| *x ^= 0x80);
+    c
+}
 
 impl Selector<'_> {
     /// `d`: all ones in the lanes in which two integers are in an order.
@@ -47,10 +54,18 @@ impl Selector<'_> {
             let least = self.two(V::MinU, element, x, y);
             let least = self.whole(least);
             return self.two_to(d, V::Equal, element, least, x);
+        } else if !not && self.beyond_constant(d, element, x, y) {
+            return;
         } else {
-            let (x, y) = (self.z(x), self.z(y));
-            let [x, y] = [x, y].map(|v| self.flipped(v, element));
-            let (x, y) = (self.whole(x), self.whole(y));
+            let x = self.flipped(x, element);
+            let y = match self.bytes(y) {
+                Some(c) => Operand::Mem(self.constant(flipped_bytes(c, element))),
+                None => {
+                    let y = self.flipped(y, element);
+                    self.whole(y)
+                }
+            };
+            let x = self.whole(x);
             self.two_to(to, V::Greater, element, x, y);
         }
         if not {
@@ -58,8 +73,38 @@ impl Selector<'_> {
         }
     }
 
+    /// `d`: all ones in the lanes in which `x` is greater than `y`, without signs, if one is constant: the greater one of
+    /// `x` and the number behind the constant is `x` there, or the less one of `y` and the number before it `y`.
+    fn beyond_constant(&mut self, d: VReg, element: Element, x: Value, y: Value) -> bool {
+        let (v, c, op) = match (self.bytes(x), self.bytes(y)) {
+            (None, Some(c)) => (x, c, V::MaxU),
+            (Some(c), None) => (y, c, V::MinU),
+            _ => return false,
+        };
+        if !self.has(op, element) || element != Element::Words {
+            return false;
+        }
+        let beside = c.as_chunks::<4>().0.iter().map(|c| {
+            let c = u32::from_le_bytes(*c);
+            if op == V::MaxU { c.checked_add(1) } else { c.checked_sub(1) }
+        });
+        let Some(beside) = beside.collect::<Option<Vec<u32>>>() else { return false };
+        let beside = beside.iter().flat_map(|c| c.to_le_bytes()).collect();
+        let (v, c) = (self.z(v), Operand::Mem(self.constant(beside)));
+        let chosen = self.two(op, element, v, c);
+        let chosen = self.whole(chosen);
+        self.two_to(d, V::Equal, element, chosen, v);
+        true
+    }
+
     /// Numbers whose order with signs is that of the given ones without.
-    fn flipped(&mut self, x: Operand, element: Element) -> VReg {
+    fn flipped(&mut self, x: Value, element: Element) -> VReg {
+        if let Some(c) = self.bytes(x) {
+            let d = self.vector();
+            self.load_bytes(&flipped_bytes(c, element), d);
+            return d;
+        }
+        let x = self.z(x);
         let sign = match element {
             Element::Words => self.every(&(1u32 << 31).to_le_bytes()),
             Element::Longs => self.every(&(1u64 << 63).to_le_bytes()),
@@ -104,6 +149,36 @@ impl Selector<'_> {
         let to = Operand::Def(d, self.target.whole);
         let code = self.code(V::CompareF, element);
         self.emit(code, &[to, x, y, Operand::Imm(i64::from(number))]);
+    }
+
+    /// The operation that `mask ? x : y` is, if the mask says which of the two numbers is less or greater.
+    pub(super) fn extreme(&self, mask: Value, x: Value, y: Value) -> Option<V> {
+        let compare = self.def(self.root(mask))?;
+        let cond = match *self.data(compare) {
+            InstructionData::FloatCompare { cond, .. } => float_condition(cond),
+            _ => match self.word(compare) {
+                Some((Word::CompareFloat, number)) => Some(number),
+                _ => None,
+            },
+        };
+        let [p, q] = self.f.dfg.inst_args(compare)[..] else { return None };
+        let same = |x: Value, y: Value| {
+            let (c, d) = (self.bytes(x), self.bytes(y));
+            self.root(x) == self.root(y) || c.is_some() && c == d
+        };
+        let turned = if same(p, x) && same(q, y) {
+            false
+        } else if same(p, y) && same(q, x) {
+            true
+        } else {
+            return None;
+        };
+        match cond {
+            c if c == float_condition(FloatCC::LessThan) => Some(turned),
+            c if c == float_condition(FloatCC::GreaterThan) => Some(!turned),
+            _ => None,
+        }
+        .map(|greatest| if greatest { V::MaxF } else { V::MinF })
     }
 
     /// `d = mask ? x : y` by lanes.

@@ -94,7 +94,14 @@ impl Selector<'_> {
                 self.emit(self.code(codes, Element::of(ty)), &[to, x, second]);
             }
             InstructionData::Ternary { opcode: Opcode::Fma, args: [x, y, z] } => {
-                let code = self.code(V::Fma, Element::of(ty));
+                let [(x, a), (y, b), (z, less)] = [x, y, z].map(|v| self.unsigned(v));
+                let operation = match (a != b, less) {
+                    (false, false) => V::Fma,
+                    (false, true) => V::FmaLess,
+                    (true, false) => V::FmaTurned,
+                    (true, true) => V::FmaTurnedLess,
+                };
+                let code = self.code(operation, Element::of(ty));
                 let mut second = self.lanes(y, bytes);
                 let mut x = x;
                 if matches!(second, Operand::Use(..)) {
@@ -120,6 +127,11 @@ impl Selector<'_> {
             InstructionData::Ternary { opcode: Opcode::Blendv, args: [c, x, y] }
                 if self.target.vector_masks() =>
             {
+                if let Some(code) = self.extreme(c, x, y) {
+                    let (y, x) = (self.lanes(y, bytes), self.z(x));
+                    self.two_to(d, code, Element::of(ty), x, y);
+                    return Ok(());
+                }
                 let x = self.lanes(x, bytes);
                 let (mask, y) = (self.reg(c), self.reg(y));
                 self.choose_lanes(d, Element::of(ty), mask, x, y);
@@ -294,6 +306,29 @@ impl Selector<'_> {
         let c = self.bytes(r).ok_or("a constant of another size")?;
         self.load_bytes(&c, d);
         Ok(())
+    }
+
+    /// `v`, or what it is the negative of if nothing else reads it; whether it is that.
+    fn unsigned(&self, v: Value) -> (Value, bool) {
+        let root = self.root(v);
+        let none = self.regs[root.as_u32() as usize].is_none();
+        let only = self.used_once(root) && self.local(root) && none;
+        let Some(InstructionData::Binary { opcode: Opcode::Bxor, args: [x, y] }) =
+            self.def(root).filter(|_| only).map(|i| *self.data(i))
+        else {
+            return (v, false);
+        };
+        let bytes = self.ty(v).lane_bits() as usize / 8;
+        let sign = |c: Vec<u8>| {
+            c.chunks(bytes).all(|c| c[..bytes - 1].iter().all(|x| *x == 0) && c[bytes - 1] == 0x80)
+        };
+        if self.bytes(y).is_some_and(sign) {
+            (x, true)
+        } else if self.bytes(x).is_some_and(sign) {
+            (y, true)
+        } else {
+            (v, false)
+        }
     }
 
     pub(super) fn load_bytes(&mut self, c: &[u8], d: VReg) {

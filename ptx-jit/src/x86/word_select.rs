@@ -59,6 +59,11 @@ impl Selector<'_> {
             Word::Blend => {
                 let ty = self.ty(args[1]);
                 let bytes = ty.lane_bits() / 8;
+                if let Some(code) = self.extreme(args[0], args[1], args[2]) {
+                    let (y, x) = (self.lanes(args[2], bytes), self.z(args[1]));
+                    self.two_to(made()?, code, Element::of(ty), x, y);
+                    return Ok(());
+                }
                 let k = self.k(args[0]);
                 let to = Operand::Def(made()?, self.target.whole);
                 let yes = self.lanes(args[1], bytes);
