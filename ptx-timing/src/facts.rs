@@ -71,6 +71,13 @@ pub(crate) struct AccessPlace {
     pub bytes: u32,
 }
 
+/// Whether nothing moves across an instruction. Products are not joined with sums across a signed remainder, but loads
+/// pass it: ptxas makes no branch of it in the end (`life` of the recorded kernels).
+fn splits(opcode: &Match, class: Class) -> bool {
+    let straight = matches!(class, Class::IntDiv | Class::IntDivSigned);
+    (opcode.row.splits)(opcode) && !straight
+}
+
 impl<'a> Facts<'a> {
     /// The type of an instruction that has no modifier besides it and perhaps `allowed`.
     pub fn plain(&self, allowed: &str) -> Option<Ty> {
@@ -123,10 +130,7 @@ impl<'a> Facts<'a> {
         let opcode = &program.matches[inst.opcode as usize];
         let op = opcode.row.op;
         let mut instruction = Instruction::new(opcode.class(), &[], &[]);
-        // Products are not joined with sums across a signed remainder, but loads pass it: ptxas makes no branch of it in
-        // the end (`life` of the recorded kernels).
-        let straight = matches!(instruction.class, Class::IntDiv | Class::IntDivSigned);
-        instruction.splits = (opcode.row.splits)(opcode) && !straight;
+        instruction.splits = splits(opcode, instruction.class);
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
         let mut place = None;

@@ -388,7 +388,7 @@ fn atomics_and_shared_reads() {
         }
     };
     named(Recorded::atomics(), &atomics, 1.06);
-    named(Recorded::atomics(), &spread, 1.15);
+    named(Recorded::atomics(), &spread, 1.20);
     named(Recorded::reads(), &reads, 1.08);
 }
 

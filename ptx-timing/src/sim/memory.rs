@@ -102,6 +102,7 @@ const MERGED: u64 = 128;
 struct Asked {
     line: u64,
     sectors: u8,
+    by: usize,
     at: u64,
     done: u64,
 }
@@ -489,7 +490,8 @@ impl<'a> Memory<'a> {
         self.write_back(now, lookup.evicted);
         let done = if copies { asked.max(there) + far } else { asked.max(there + far) };
         if let Some(asked) = self.asked.get_mut(sm / self.together.max(1)) {
-            asked[slot(address)] = Asked { line: address, sectors: part.sectors, at: now, done };
+            let sectors = part.sectors;
+            asked[slot(address)] = Asked { line: address, sectors, by: sm, at: now, done };
         }
         done
     }
@@ -498,7 +500,8 @@ impl<'a> Memory<'a> {
     fn under_way(&self, sm: usize, now: u64, part: &Part, address: u64) -> Option<u64> {
         let asked = self.asked.get(sm / self.together.max(1))?[slot(address)];
         let same = asked.line == address && part.sectors & !asked.sectors == 0;
-        (same && asked.done > now && now < asked.at + MERGED).then_some(asked.done)
+        (same && asked.by != sm && asked.done > now && now < asked.at + MERGED)
+            .then_some(asked.done)
     }
 
     /// Fills sectors of a line in L2 from device memory; returns when they are there.
