@@ -69,8 +69,8 @@ fn ignores_payload(op: Pure) -> bool {
         )
 }
 
-/// Which values' bits somebody looks at: an operation to which NaNs are not all alike, an effect, or a phi or a choice of
-/// which that is true.
+/// Which values' bits somebody looks at: an operation to which NaNs are not all alike, an effect, or a phi or a choice
+/// of which that is true.
 fn seen(f: &Func) -> Vec<bool> {
     let mut seen = vec![false; f.insts.len()];
     let mut work: Vec<Val> = f.blocks.iter().filter_map(|b| b.term.value()).collect();

@@ -6,8 +6,8 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use crate::ops::Emit;
 
 impl Emit<'_, '_> {
-    /// The lower 32 bits of `a * b`. A product of vectors takes as long as five or ten of their sums: where a factor is a
-    /// power of two, or beside one, it is a shift and a sum.
+    /// The lower 32 bits of `a * b`. A product of vectors takes as long as five or ten of their sums: where a factor is
+    /// a power of two, or beside one, it is a shift and a sum.
     pub(crate) fn product(&mut self, a: Value, b: Value, consts: &[Option<u64>]) -> Value {
         let (x, factor) = match consts {
             [Some(c), None, ..] => (b, *c as u32),

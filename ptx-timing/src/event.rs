@@ -57,7 +57,8 @@ pub struct Instruction {
     pub clock: bool,
     /// The assembler moves no memory access across it: copies, and waits for them.
     pub orders: bool,
-    /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in another.
+    /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in
+    /// another.
     pub compares: bool,
     /// Nothing else writes its results: under a guard, lanes that are off have no older value to keep.
     pub only: bool,

@@ -33,12 +33,12 @@ E float name(float x) \
     float n = rounded - TO_INTEGER; \
     return __exp_scaled(REDUCED, as_uint(rounded)); \
 }
-#define EXPONENTIAL(T, name, FROM, TO, LOG2_BASE, REDUCED) \
-E T name(T x) \
+#define EXPONENTIAL_DOUBLE(name, FROM, TO, LOG2_BASE, REDUCED) \
+E double name(double x) \
 { \
-    T bounded = __ptx_min(__ptx_max(x, FROM), TO); \
-    T n = __ptx_rint(bounded * LOG2_BASE); \
-    T y = __exp_scaled(REDUCED, n); \
+    double bounded = __ptx_min(__ptx_max(x, FROM), TO); \
+    double n = __ptx_rint(bounded * LOG2_BASE); \
+    double y = __exp_scaled(REDUCED, n); \
     return x != x ? x + x : y; \
 }
 // x minus n times a constant, and x times a constant, the constants in two parts.
@@ -72,9 +72,9 @@ double __exp_scaled(double r, double n)
     return p * as_double((ulong)(half_k + 1023) << 52) * as_double((ulong)(k - half_k + 1023) << 52);
 }
 TIMES(double)
-EXPONENTIAL(double, exp, -760.0, 720.0, 1.44269504088896340736, LESS(n, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56))
-EXPONENTIAL(double, exp2, -1100.0, 1030.0, 1.0, (bounded - n) * 0x1.62e42fefa39efp-1)
-EXPONENTIAL(double, exp10, -330.0, 312.0, 3.32192809488736234787,
+EXPONENTIAL_DOUBLE(exp, -760.0, 720.0, 1.44269504088896340736, LESS(n, 0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56))
+EXPONENTIAL_DOUBLE(exp2, -1100.0, 1030.0, 1.0, (bounded - n) * 0x1.62e42fefa39efp-1)
+EXPONENTIAL_DOUBLE(exp10, -330.0, 312.0, 3.32192809488736234787,
             __times(LESS(n, 0x1.34413509f79fep-2, 0x1.e623e2566b02ep-55), 0x1.26bb1bbb55516p+1, -0x1.f48ad494ea3e9p-53))
 E double expm1(double x)
 {

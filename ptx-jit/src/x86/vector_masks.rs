@@ -73,8 +73,8 @@ impl Selector<'_> {
         }
     }
 
-    /// `d`: all ones in the lanes in which `x` is greater than `y`, without signs, if one is constant: the greater one of
-    /// `x` and the number behind the constant is `x` there, or the less one of `y` and the number before it `y`.
+    /// `d`: all ones in the lanes in which `x` is greater than `y`, without signs, if one is constant: the greater one
+    /// of `x` and the number behind the constant is `x` there, or the less one of `y` and the number before it `y`.
     fn beyond_constant(&mut self, d: VReg, element: Element, x: Value, y: Value) -> bool {
         let (v, c, op) = match (self.bytes(x), self.bytes(y)) {
             (None, Some(c)) => (x, c, V::MaxU),

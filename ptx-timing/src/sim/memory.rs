@@ -84,8 +84,6 @@ pub(super) struct Memory<'a> {
     atomic_units: Vec<u64>,
     /// Clocks that an SM waits longer for the other half of L2.
     far: u64,
-    /// What the last access waited for room, see [`Memory::held`].
-    held: u64,
     /// SMs that go to L2 together, and what each such group has asked for last, by a hash of the line.
     together: usize,
     asked: Vec<[Asked; ASKED]>,
@@ -139,7 +137,6 @@ impl<'a> Memory<'a> {
             dram: Dram::new(profile),
             atomic_units: vec![0; profile.atomics.units.max(1) as usize],
             far: profile.l2.as_ref().map_or(0, |l2| l2.far_cycles.into()),
-            held: 0,
             together,
             asked: vec![[Asked::default(); ASKED]; groups],
         }
@@ -193,8 +190,8 @@ impl<'a> Memory<'a> {
         (l1, self.l2.as_ref().map(Cache::counts).unwrap_or_default())
     }
 
-    /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can
-    /// issue. `parts` count from `origin`. `side`: the shared-memory side of a copy, of which only the
+    /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can issue, and how long the
+    /// SM's memory pipe had to wait for room, in 1/1024 clocks. `parts` count from `origin`. `side`: the shared-memory side of a copy, of which only the
     /// banks count.
     #[allow(clippy::too_many_arguments)]
     pub fn access(
@@ -206,7 +203,7 @@ impl<'a> Memory<'a> {
         side: bool,
         (shape, parts, origin): (&Shape, &[Part], u64),
         counts: &mut PcCounts,
-    ) -> u64 {
+    ) -> (u64, u64) {
         let TracedAccess { space, differs, .. } = traced;
         let kind = differs.does.unwrap_or(instruction.kind);
         if !side {
@@ -220,6 +217,7 @@ impl<'a> Memory<'a> {
         counts.bytes += u64::from(shape.moved);
         counts.shared_steps += u64::from(shape.steps);
         counts.shared_conflicts += u64::from(shape.conflicts);
+        let mut held = 0;
         let done = match (space, kind) {
             (Space::Shared, _) => now + u64::from(shape.latency),
             (Space::Const, _) => self.constant(sm, now, shape, parts, origin),
@@ -232,13 +230,14 @@ impl<'a> Memory<'a> {
             }
             (_, AccessKind::Store) => self.store(sm, now, parts, origin, instruction.bypass_l1),
             (_, AccessKind::Atomic | AccessKind::Reduction) => {
+                held = self.make_room(sm, now);
                 self.atomic(sm, now, parts, origin, instruction.compares)
             }
         };
         if !side && matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             counts.latency += done - now;
         }
-        done
+        (done, held)
     }
 
     fn constant(&mut self, sm: usize, now: u64, s: &Shape, parts: &[Part], origin: u64) -> u64 {
@@ -387,7 +386,6 @@ impl<'a> Memory<'a> {
         let a = &self.profile.atomics;
         let own_step = (self.profile.global.sm_atomic_cycles * FRACTION as f64) as u64;
         let mut done = now;
-        self.make_room(sm, now);
         for part in parts {
             let address = origin.wrapping_add(part.offset);
             // The SM sends one request after another, then the unit in charge of the address does.
@@ -399,7 +397,7 @@ impl<'a> Memory<'a> {
                 * self.profile.global.sm_write_bytes_per_clock;
             let bytes = part.bytes + head as u32;
             let sent = sent + sm_memory.writes.wait(sent / FRACTION, bytes) * FRACTION;
-            let unit = (atomic_unit(a, address) % self.atomic_units.len() as u64) as usize;
+            let unit = atomic_unit(a, address);
             let start = self.atomic_units[unit].max(sent);
             self.atomic_units[unit] = start + (unit_cycles(a, part) * FRACTION as f64) as u64;
             let sectors = part.sectors.count_ones();
@@ -432,8 +430,8 @@ impl<'a> Memory<'a> {
         done
     }
 
-    /// Waits until there is room for an SM's next atomic.
-    fn make_room(&mut self, sm: usize, now: u64) {
+    /// Waits until there is room for an SM's next atomic; returns how long, in 1/1024 clocks.
+    fn make_room(&mut self, sm: usize, now: u64) -> u64 {
         let most = self.profile.atomics.sm_pending_sectors;
         let sm = &mut self.sms[sm];
         let mut until = now * FRACTION;
@@ -445,13 +443,7 @@ impl<'a> Memory<'a> {
             sm.atomic_sectors -= sectors;
             sm.atomics.pop_front();
         }
-        self.held = until - now * FRACTION;
-    }
-
-    /// How long the last access kept the SM's memory pipe because too many atomics were on their way, in 1/1024
-    /// clocks. Asked for once after each access.
-    pub fn held(&mut self) -> u64 {
-        std::mem::take(&mut self.held)
+        until - now * FRACTION
     }
 
     /// When the data of a request that L1 does not have reaches the SM.
@@ -475,7 +467,8 @@ impl<'a> Memory<'a> {
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
         let wait = port_wait.max(self.l2_reads.wait(now, bytes));
         let lookup = cache.read_line(address, part.sectors);
-        let far = if half_of(address / LINE) == sm as u64 / 4 & 1 { 0 } else { self.far };
+        let near = half_of(address / LINE) == (sm / NEIGHBOURS & 1) as u64;
+        let far = if near { 0 } else { self.far };
         let copies = far > 0 && !lookup.copied;
         if copies {
             cache.copy(lookup.place);
@@ -543,6 +536,9 @@ impl<'a> Memory<'a> {
     }
 }
 
+/// SMs in a row that are near the same half of L2.
+const NEIGHBOURS: usize = 4;
+
 /// Which half of L2 is in charge of a line. How the device chooses is not known, nor which SMs are near which half.
 fn half_of(line: u64) -> u64 {
     (line ^ line >> 13).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 40 & 1
@@ -551,20 +547,22 @@ fn half_of(line: u64) -> u64 {
 /// Chunks in a row that have units of their own.
 const RUN: u64 = 16;
 
-/// The unit that is in charge of an address, to be taken modulo their number.
-fn atomic_unit(a: &Atomics, address: u64) -> u64 {
+/// The number of the unit that is in charge of an address.
+fn atomic_unit(a: &Atomics, address: u64) -> usize {
     let chunk = address / u64::from(a.unit_bytes.max(1));
     let other = a.unit_stripe_bytes > 0 && address / u64::from(a.unit_stripe_bytes) & 1 != 0;
     // Chunks that follow one another have units of their own; from one run of them to the next units are shuffled.
     let run = chunk / RUN;
     let shuffled = (run ^ run >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let units = u64::from(a.units.max(1));
-    if a.unit_stripe_bytes == 0 {
-        return (shuffled + chunk) % units;
-    }
-    // Which of the two comes first differs from chunk to chunk.
-    let first = u64::from(chunk.count_ones() & 1);
-    (shuffled + chunk) % (units / 2).max(1) * 2 + (u64::from(other) ^ first)
+    let unit = if a.unit_stripe_bytes == 0 || units == 1 {
+        (shuffled + chunk) % units
+    } else {
+        // Which of the two comes first differs from chunk to chunk.
+        let first = u64::from(chunk.count_ones() & 1);
+        (shuffled + chunk) % (units / 2) * 2 + (u64::from(other) ^ first)
+    };
+    unit as usize
 }
 
 /// How long a unit does a request.

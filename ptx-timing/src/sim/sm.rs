@@ -571,8 +571,8 @@ fn access(
         let at = start + work / FRACTION;
         work += cost.0.busy;
         let counts = &mut chip.per_pc[counted];
-        let at = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
-        work += chip.memory.held();
+        let (at, held) = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
+        work += held;
         match traced.differs.copy {
             true => warp.copies.pending = warp.copies.pending.max(at),
             false => done = done.max(at),
