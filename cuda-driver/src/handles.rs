@@ -3,9 +3,9 @@
 //! A handle is never an address: a null, freed or foreign one is simply not found.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 thread_local! {
     static RUNNING: Cell<&'static str> = const { Cell::new("") };
@@ -25,7 +25,7 @@ pub fn running() -> &'static str {
 pub struct Handles<T> {
     kind: u64,
     next: AtomicU64,
-    live: LazyLock<RwLock<HashMap<usize, Entry<T>>>>,
+    live: RwLock<BTreeMap<usize, Entry<T>>>,
 }
 
 struct Entry<T> {
@@ -37,7 +37,7 @@ struct Entry<T> {
 impl<T> Handles<T> {
     /// No handles; `kind` tells them from those of other kinds.
     pub const fn new(kind: u64) -> Self {
-        Handles { kind, next: AtomicU64::new(1), live: LazyLock::new(RwLock::default) }
+        Handles { kind, next: AtomicU64::new(1), live: RwLock::new(BTreeMap::new()) }
     }
 
     /// A number for an object that is about to be made. No number is given twice.

@@ -63,7 +63,8 @@ impl KernelLaunch {
         };
         let clock = &context.driver.clock;
         if !clock.is_modelled() {
-            let launched = context.device.launch(&module.module, name, config);
+            let launched =
+                context.device.launch_ready(&module.module, self.function.ready()?, config);
             return launched.map(|_| ()).map_err(|error| fail(&error));
         }
         let (profile, options) = (&context.driver.profile, timing::Options::default());

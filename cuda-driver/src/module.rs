@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use ptx_runtime::timing::occupancy::{BlockNeeds, DoesNotFit, occupancy};
-use ptx_runtime::{DevicePtr, LoadError, Resources, Verified};
+use ptx_runtime::{DevicePtr, LoadError, ReadyKernel, Resources, Verified};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -63,7 +63,7 @@ pub struct Function {
     pub c_name: std::ffi::CString,
     /// What `cuParamSetv` and its relatives have set.
     pub settings: Mutex<Settings>,
-    resources: OnceLock<Result<Arc<Resources>>>,
+    ready: OnceLock<Result<ReadyKernel>>,
 }
 
 fn living(context: &Weak<Context>) -> Result<Arc<Context>> {
@@ -116,7 +116,7 @@ impl Module {
             large_clusters: AtomicBool::new(false),
             c_name: std::ffi::CString::new(name).unwrap_or_default(),
             settings: Mutex::default(),
-            resources: OnceLock::new(),
+            ready: OnceLock::new(),
         };
         FUNCTIONS.bind(handle, Arc::new(function));
         functions.insert(name.to_owned(), handle);
@@ -156,16 +156,22 @@ impl Function {
 
     /// What it needs. A kernel that cannot run says why on standard error.
     pub fn resources(&self) -> Result<&Resources> {
+        self.ready().map(ReadyKernel::resources)
+    }
+
+    /// The kernel, ready to run, or as [`Function::resources`].
+    pub fn ready(&self) -> Result<&ReadyKernel> {
         let module = self.module()?;
-        let found = self.resources.get_or_init(|| match module.module.resources(&self.name) {
-            Some(Ok(resources)) => {
+        let found = self.ready.get_or_init(|| match module.module.ready(&self.name) {
+            Some(Ok(ready)) => {
+                let resources = ready.resources();
                 let _ = self.max_dynamic.compare_exchange(
                     -1,
                     DEFAULT_SHARED.saturating_sub(resources.shared) as i32,
                     Ordering::Relaxed,
                     Ordering::Relaxed,
                 );
-                Ok(resources)
+                Ok(ready)
             }
             Some(Err(refusal)) => {
                 let error = ptx_runtime::LaunchError::Unsupported(Box::new(refusal));
@@ -174,7 +180,7 @@ impl Function {
             }
             None => Err(Error::InvalidHandle),
         });
-        found.as_deref().map_err(|e| *e)
+        found.as_ref().map_err(|e| *e)
     }
 
     /// Most threads of a block.

@@ -49,7 +49,7 @@ struct Queue {
 #[derive(Default)]
 struct State {
     next: u64,
-    queues: HashMap<u64, Queue>,
+    queues: BTreeMap<u64, Queue>,
     ready: VecDeque<u64>,
     workers: usize,
     idle: usize,

@@ -25,6 +25,8 @@ pub struct Event {
     /// `cl_command_type`
     pub command: u32,
     status: AtomicI32,
+    /// Whether somebody may ask for its times.
+    timed: bool,
     /// Queued, submitted, started, ended.
     times: [AtomicU64; 4],
     node: Mutex<Node>,
@@ -44,6 +46,11 @@ pub fn now() -> u64 {
     START.elapsed().as_nanos() as u64 + 1
 }
 
+/// Whether a queue's events tell when they happened.
+fn is_timed(queue: &Queue) -> bool {
+    queue.properties() & cl::QUEUE_PROFILING_ENABLE != 0
+}
+
 impl Event {
     /// A command of a queue.
     pub fn command(queue: &Arc<Queue>, command: u32) -> Event {
@@ -56,14 +63,18 @@ impl Event {
     }
 
     fn new(context: &Arc<Context>, queue: Option<Arc<Queue>>, command: u32, status: i32) -> Event {
+        let timed = queue.as_ref().is_some_and(|q| is_timed(q) || q.device.timed);
         let times: [AtomicU64; 4] = Default::default();
-        times[0].store(now(), Ordering::Relaxed);
+        if timed {
+            times[0].store(now(), Ordering::Relaxed);
+        }
         Event {
             handle: Handle::default(),
             context: Arc::clone(context),
             queue,
             command,
             status: AtomicI32::new(status),
+            timed,
             times,
             node: Mutex::default(),
             callbacks: Mutex::default(),
@@ -119,8 +130,7 @@ impl Event {
 
     /// `clGetEventProfilingInfo`
     pub fn profiling(&self, name: u32, to: ParamValue) -> Result {
-        let timed =
-            self.queue.as_ref().is_some_and(|q| q.properties() & cl::QUEUE_PROFILING_ENABLE != 0);
+        let timed = self.queue.as_ref().is_some_and(|q| is_timed(q));
         if !(cl::PROFILING_COMMAND_QUEUED..=cl::PROFILING_COMMAND_COMPLETE).contains(&name) {
             return Err(Error::INVALID_VALUE);
         }
@@ -150,10 +160,12 @@ impl Command for Event {
             cl::RUNNING => 2,
             _ => 3,
         };
-        let at = now();
-        // An earlier time that was never noted is this one.
-        for t in &self.times[1..=time] {
-            let _ = t.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
+        if self.timed {
+            let at = now();
+            // An earlier time that was never noted is this one.
+            for t in &self.times[1..=time] {
+                let _ = t.compare_exchange(0, at, Ordering::Relaxed, Ordering::Relaxed);
+            }
         }
         let by_itself = status != Error::EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.0;
         if status < 0

@@ -2,10 +2,10 @@
 
 mod params;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use ptx_runtime::opencl::info::{ArgInfo, ArgKind, KernelInfo};
-use ptx_runtime::{LaunchConfig, LaunchError, Resources, TimingError, timing};
+use ptx_runtime::{LaunchConfig, LaunchError, ReadyKernel, Resources, TimingError, timing};
 
 use self::params::Params;
 use crate::cl::{self, Error, Result};
@@ -25,12 +25,21 @@ pub struct Kernel {
     pub(crate) handle: Handle<Kernel>,
     /// Its program.
     pub program: Arc<Program>,
-    codes: Vec<(Arc<Device>, Arc<Executable>)>,
+    codes: Vec<Code>,
     info: KernelInfo,
     declared: bool,
     args: Mutex<Vec<Option<Arg>>>,
 }
 object!(Kernel, INVALID_KERNEL, Kernel::held);
+
+/// What a kernel is on a device.
+#[derive(Clone)]
+struct Code {
+    device: Arc<Device>,
+    executable: Arc<Executable>,
+    /// The kernel and what it needs of a device, once somebody has asked: every launch does.
+    ready: OnceLock<ReadyKernel>,
+}
 
 /// An argument. Kernels do not keep memory objects and samplers alive.
 #[derive(Clone)]
@@ -72,7 +81,10 @@ impl Kernel {
         Ok(Kernel {
             handle: Handle::default(),
             program: Arc::clone(program),
-            codes,
+            codes: codes
+                .into_iter()
+                .map(|(device, executable)| Code { device, executable, ready: OnceLock::new() })
+                .collect(),
             args: Mutex::new(vec![None; entry.info.args.len()]),
             declared: entry.declared,
             info: entry.info,
@@ -83,16 +95,23 @@ impl Kernel {
         self.args.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn code(&self, device: &Arc<Device>) -> Option<&Arc<Executable>> {
-        self.codes.iter().find(|(d, _)| Arc::ptr_eq(d, device)).map(|(_, code)| code)
+    fn code(&self, device: &Arc<Device>) -> Option<&Code> {
+        self.codes.iter().find(|code| Arc::ptr_eq(&code.device, device))
     }
 
-    fn resources(&self, device: &Arc<Device>) -> Result<Arc<Resources>> {
+    fn ready(&self, device: &Arc<Device>) -> Result<&ReadyKernel> {
         let code = self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?;
-        match code.module.resources(&self.info.name) {
-            Some(Ok(resources)) => Ok(resources),
+        if let Some(ready) = code.ready.get() {
+            return Ok(ready);
+        }
+        match code.executable.module.ready(&self.info.name) {
+            Some(Ok(ready)) => Ok(code.ready.get_or_init(|| ready)),
             _ => Err(Error::INVALID_PROGRAM_EXECUTABLE),
         }
+    }
+
+    fn resources(&self, device: &Arc<Device>) -> Result<&Resources> {
+        self.ready(device).map(ReadyKernel::resources)
     }
 
     /// `clSetKernelArg`
@@ -194,7 +213,7 @@ impl Kernel {
     fn device_of(&self, device: Option<Arc<Device>>) -> Result<Arc<Device>> {
         let device = match device {
             Some(device) => device,
-            None if self.codes.len() == 1 => Arc::clone(&self.codes[0].0),
+            None if self.codes.len() == 1 => Arc::clone(&self.codes[0].device),
             None => return Err(Error::INVALID_DEVICE),
         };
         self.code(&device).ok_or(Error::INVALID_DEVICE)?;
@@ -322,12 +341,12 @@ impl Kernel {
     /// # Errors
     /// When sizes or arguments do not fit.
     pub fn plan(self: &Arc<Self>, device: &Arc<Device>, range: Range) -> Result<Work> {
-        let code = Arc::clone(self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?);
+        let code = self.code(device).ok_or(Error::INVALID_PROGRAM_EXECUTABLE)?;
         let resources = self.resources(device)?;
         let n = range.dimensions as usize;
         if range.global[..n].contains(&0) {
             // Nothing to do, once the arguments are there (OpenCL 2.1).
-            self.params(device, &resources)?;
+            self.params(device, resources)?;
             return Ok(Box::new(|| Ok(None)));
         }
         let word = u32::MAX as usize;
@@ -344,41 +363,48 @@ impl Kernel {
         }
         let local = self.group(device, &range)?;
         let local = self.regrouped(device, &range, local)?;
-        let Params { block: params, shared, held, fixed } = self.params(device, &resources)?;
+        let Params { block: params, shared, held, fixed } = self.params(device, resources)?;
         let threads = local.iter().product::<usize>() as u64;
         if threads > device.max_group() as u64 {
             return Err(Error::INVALID_WORK_GROUP_SIZE);
         }
-        let parts = range.parts(local);
+        let (others, last) = range.parts(local);
         let (kernel, device) = (Arc::clone(self), Arc::clone(device));
+        let executable = Arc::clone(&code.executable);
         Ok(Box::new(move || {
-            let run = |Part { grid, block, env }| {
+            let run = |Part { grid, block, env }, params, fixed| {
                 let config = LaunchConfig {
                     grid,
                     block,
                     shared,
-                    params: Some(params.clone()),
+                    params: Some(params),
                     threads: Some(schedule::threads().min(device.threads())),
                     backend: device.backend,
                     timeout: device.timeout,
-                    fast_approx: code.fast_approx && device.is_host(),
+                    fast_approx: executable.fast_approx && device.is_host(),
                     env,
-                    fixed: fixed.clone(),
+                    fixed,
                     ..LaunchConfig::default()
                 };
-                kernel.run(&device, &code, config)
+                kernel.run(&device, &executable, config)
             };
             // One after the other; the time of the model is their sum.
-            let mut time = None;
-            for part in parts {
-                time = run(part)?.map(|more| time.unwrap_or(0) + more);
+            let mut time = 0;
+            for part in others {
+                time += run(part, params.clone(), fixed.clone())?.unwrap_or(0);
             }
+            let all = run(last, params, fixed)?.map(|more| time + more);
             drop(held);
-            Ok(time)
+            Ok(all)
         }))
     }
 
-    fn run(&self, device: &Device, code: &Executable, config: LaunchConfig) -> Result<Option<u64>> {
+    fn run(
+        &self,
+        device: &Arc<Device>,
+        code: &Executable,
+        config: LaunchConfig,
+    ) -> Result<Option<u64>> {
         let context = &self.program.context;
         let fail = |error: &LaunchError| {
             let text = error.render(code.module.verified(), false);
@@ -387,7 +413,7 @@ impl Kernel {
             Error::OUT_OF_RESOURCES
         };
         if !device.timed {
-            let ran = context.machine.launch(&code.module, &self.info.name, config);
+            let ran = context.machine.launch_ready(&code.module, self.ready(device)?, config);
             return ran.map(|_| None).map_err(|e| fail(&e));
         }
         let options = timing::Options::default();
@@ -484,7 +510,7 @@ impl Kernel {
         if !(cl::KERNEL_ARG_ADDRESS_QUALIFIER..=cl::KERNEL_ARG_NAME).contains(&name) {
             return Err(Error::INVALID_VALUE);
         }
-        if !self.declared || !self.codes.iter().all(|(_, c)| c.arg_info) {
+        if !self.declared || !self.codes.iter().all(|c| c.executable.arg_info) {
             return Err(Error::KERNEL_ARG_INFO_NOT_AVAILABLE);
         }
         match name {

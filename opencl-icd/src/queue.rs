@@ -33,6 +33,8 @@ object!(Queue, INVALID_COMMAND_QUEUE);
 struct State {
     /// Commands that nobody has asked for yet.
     unflushed: Vec<Arc<Event>>,
+    /// The last of `unflushed` takes more work.
+    open: bool,
     /// In order: the last command. Out of order: the last barrier.
     last: WeakEvent,
     /// Out of order: commands since the last barrier that were not done when this was last looked through.
@@ -135,7 +137,23 @@ impl Queue {
     }
 
     fn add(self: &Arc<Self>, command: u32, ask: Ask, barrier: bool, work: Work) -> Result {
-        let event = self.state().put(self, command, &ask, &[], barrier, work);
+        // Commands in order that nobody can ask for are one: each would cost as much as a small kernel.
+        let together = !self.out_of_order()
+            && !self.device.timed
+            && !ask.blocking
+            && ask.events.is_empty()
+            && ask.event.is_null();
+        let mut state = self.state();
+        let work = match state.unflushed.last().filter(|_| together && state.open) {
+            Some(last) => match schedule::append(&**last, work) {
+                Ok(()) => return Ok(()),
+                Err(work) => work,
+            },
+            None => work,
+        };
+        let event = state.put(self, command, &ask, &[], barrier, work);
+        state.open = together;
+        drop(state);
         if !ask.blocking {
             return Ok(());
         }
@@ -229,6 +247,7 @@ impl State {
             self.active.clear();
         }
         self.unflushed.push(Arc::clone(&event));
+        self.open = false;
         if !ask.event.is_null() {
             ask.event.put(registry::publish(Arc::clone(&event)));
         }

@@ -38,10 +38,15 @@ struct Side {
     smaller: usize,
 }
 
+/// The whole groups of a dimension.
+fn whole(global: usize, local: usize) -> Side {
+    let (groups, rest) = (global / local, global % local);
+    Side { groups, size: local, groups_before: 0, before: 0, behind: rest, smaller: 0 }
+}
+
 /// The whole groups of a dimension, and the one of what is left.
 fn sides(global: usize, local: usize) -> impl Iterator<Item = Side> + Clone {
     let (groups, rest) = (global / local, global % local);
-    let whole = Side { groups, size: local, groups_before: 0, before: 0, behind: rest, smaller: 0 };
     let last = Side {
         groups: 1,
         size: rest,
@@ -50,36 +55,36 @@ fn sides(global: usize, local: usize) -> impl Iterator<Item = Side> + Clone {
         behind: 0,
         smaller: local - rest,
     };
-    [whole, last].into_iter().filter(|side| side.groups * side.size > 0)
+    [whole(global, local), last].into_iter().filter(|side| side.groups * side.size > 0)
 }
 
 impl Range {
-    /// Its launches in groups of `local` work-items: one where that divides the range, else one for each combination of
-    /// whole and smaller sides. All numbers fit into 32 bits where the last global id does.
-    pub fn parts(&self, local: [usize; 3]) -> Vec<Part> {
+    /// Its launches in groups of `local` work-items, the last one apart: one where that divides the range, else one for
+    /// each combination of whole and smaller sides. All numbers fit into 32 bits where the last global id does.
+    pub fn parts(&self, local: [usize; 3]) -> (Vec<Part>, Part) {
+        let sides_of: [Side; 3] = std::array::from_fn(|d| whole(self.global[d], local[d]));
+        // Nearly every launch is one, for which no list is made.
+        if sides_of.iter().all(|side| side.behind == 0) {
+            return (Vec::new(), self.part(&sides_of));
+        }
         let sides: [_; 3] = std::array::from_fn(|d| sides(self.global[d], local[d]));
         let [x, y, z] = &sides;
         let planes = z.clone().flat_map(|z| y.clone().map(move |y| (y, z)));
-        planes.flat_map(|(y, z)| x.clone().map(move |x| self.part([x, y, z]))).collect()
+        let all = planes.flat_map(|(y, z)| x.clone().map(move |x| self.part(&[x, y, z])));
+        let mut all: Vec<Part> = all.collect();
+        let last = all.pop().unwrap_or_else(|| self.part(&sides_of));
+        (all, last)
     }
 
-    fn part(&self, sides: [Side; 3]) -> Part {
-        let three = |of: fn(&Side) -> usize| sides.map(|side| of(&side) as u32);
+    fn part(&self, sides: &[Side; 3]) -> Part {
+        let three = |of: fn(&Side) -> usize| [0, 1, 2].map(|d| of(&sides[d]) as u32);
         let before = three(|s| s.before);
-        let first = std::array::from_fn::<_, 3, _>(|d| self.offset[d] as u32 + before[d]);
+        let first = [0, 1, 2].map(|d| self.offset[d] as u32 + before[d]);
         let mut env = Environment::default();
-        let dimensions = [self.dimensions];
-        let values = [
-            &first[..],
-            &dimensions,
-            &three(|s| s.groups_before),
-            &before,
-            &three(|s| s.behind),
-            &three(|s| s.smaller),
-        ];
-        for (place, value) in env.iter_mut().zip(values.concat()) {
-            *place = value;
-        }
+        env[..3].copy_from_slice(&first);
+        env[3] = self.dimensions;
+        let rest = [three(|s| s.groups_before), before, three(|s| s.behind), three(|s| s.smaller)];
+        env[4..].copy_from_slice(rest.as_flattened());
         Part { grid: three(|s| s.groups), block: three(|s| s.size), env }
     }
 }
@@ -91,7 +96,8 @@ mod tests {
     #[test]
     fn what_divides_is_one_launch() {
         let range = Range { dimensions: 2, offset: [5, 0, 0], global: [12, 4, 1], local: None };
-        let [part] = range.parts([4, 2, 1])[..] else { panic!("{:?}", range.parts([4, 2, 1])) };
+        let (others, part) = range.parts([4, 2, 1]);
+        assert_eq!(others, []);
         assert_eq!((part.grid, part.block), ([3, 2, 1], [4, 2, 1]));
         assert_eq!(part.env, [5, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
@@ -106,7 +112,8 @@ mod tests {
             ([10, 7, 5], [4, 3, 2], 8),
         ] {
             let range = Range { dimensions: 3, offset: [100, 200, 300], global, local: None };
-            let parts = range.parts(local);
+            let (mut parts, last) = range.parts(local);
+            parts.push(last);
             assert_eq!(parts.len(), launches, "{global:?}");
             let mut seen = std::collections::BTreeSet::new();
             for Part { grid, block, env } in parts {

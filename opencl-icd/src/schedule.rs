@@ -37,10 +37,26 @@ pub trait Command: Send + Sync {
 
 type Shared = Arc<dyn Command>;
 
-/// A command's node in the graph; changed under the graph's lock only.
+/// What a command does: often one thing, but commands of a queue that nobody can tell apart are one here.
+#[derive(Default)]
+struct Works {
+    first: Option<Work>,
+    more: Vec<Work>,
+}
+
+impl Works {
+    fn in_order(self) -> impl Iterator<Item = Work> {
+        self.first.into_iter().chain(self.more)
+    }
+}
+
+/// A command's node in the graph; changed under the graph's lock only, but for work that is added before it begins.
 #[derive(Default)]
 pub struct Node {
-    run: Option<Work>,
+    /// What it does, until that begins.
+    run: Works,
+    /// What is left of it, while a fork waits.
+    paused: Works,
     /// What it waits for; some of it may be done by now.
     after: Vec<Shared>,
     /// How much of `after` is not done.
@@ -82,6 +98,9 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// Whether this process was forked off one with a graph, and nobody has looked at the graph since.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
+/// Whether a thread waits to fork: commands that do several things do no more of them meanwhile.
+static FORKING: AtomicBool = AtomicBool::new(false);
+
 thread_local! {
     /// The lock, while this thread forks: in the child no other thread would give it back.
     static HELD: Cell<Option<MutexGuard<'static, Graph>>> = const { Cell::new(None) };
@@ -94,6 +113,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 extern "C" fn before_fork() {
     let graph = GRAPH.lock().unwrap_or_else(PoisonError::into_inner);
+    FORKING.store(true, Ordering::Relaxed);
     // Whoever has ended its command waits for the lock.
     let (start, here) = (Instant::now(), HERE.try_with(Cell::get).unwrap_or(0));
     while RUNNING.load(Ordering::Acquire) > here && start.elapsed() < PATIENCE {
@@ -104,6 +124,7 @@ extern "C" fn before_fork() {
 }
 
 extern "C" fn after_fork() {
+    FORKING.store(false, Ordering::Relaxed);
     let _ = HELD.try_with(|held| drop(held.take()));
 }
 
@@ -149,7 +170,7 @@ pub fn submit<C: Command + 'static>(
 ) {
     let graph = lock();
     let mut own = node(&**command);
-    own.run = Some(work);
+    own.run.first = Some(work);
     let all = told.iter().map(|e| (e, true)).chain(after.iter().map(|e| (e, false)));
     for (other, passes) in all {
         if !is_done(&**other) {
@@ -164,6 +185,16 @@ pub fn submit<C: Command + 'static>(
     drop(graph);
 }
 
+/// Adds work to a command that has not begun; gives it back where it has.
+pub fn append<C: Command + 'static>(command: &C, work: Work) -> std::result::Result<(), Work> {
+    let mut own = node(command);
+    if own.run.first.is_none() {
+        return Err(work);
+    }
+    own.run.more.push(work);
+    Ok(())
+}
+
 /// Allows commands to start without being waited for. `wake`: now, on other threads.
 pub fn flush<C: Command + 'static>(commands: impl Iterator<Item = Arc<C>>, wake: bool) {
     let mut graph = lock();
@@ -173,7 +204,7 @@ pub fn flush<C: Command + 'static>(commands: impl Iterator<Item = Arc<C>>, wake:
         }
         let mut own = node(&*command);
         own.flushed = true;
-        if own.open == 0 && own.run.is_some() {
+        if own.open == 0 && own.run.first.is_some() {
             drop(own);
             graph.announce(command);
         }
@@ -189,7 +220,16 @@ impl Graph {
         (self.workers, self.idle, self.waiting) = (0, 0, 0);
         RUNNING.store(0, Ordering::Relaxed);
         for command in std::mem::take(&mut self.running) {
-            let ended = node(&*command).ended;
+            let mut own = node(&*command);
+            if own.paused.first.is_some() {
+                // Its thread had stopped between two things.
+                own.run = std::mem::take(&mut own.paused);
+                drop(own);
+                self.announce(command);
+                continue;
+            }
+            let ended = own.ended;
+            drop(own);
             self.lame |= ended.is_none();
             complete(self, &command, ended.unwrap_or(Error::OUT_OF_RESOURCES.0), None);
         }
@@ -198,7 +238,7 @@ impl Graph {
     /// A command can start.
     fn announce(&mut self, command: Shared) {
         if self.ready.len() >= self.prune_at.max(64) {
-            self.ready.retain(|e| node(&**e).run.is_some());
+            self.ready.retain(|e| node(&**e).run.first.is_some());
             self.prune_at = self.ready.len() * 2;
         }
         self.ready.push_back(command);
@@ -207,7 +247,7 @@ impl Graph {
     /// Finds workers for what is ready.
     fn wake(&mut self) {
         // Nobody is woken for what a thread that waits has taken.
-        while self.ready.front().is_some_and(|e| node(&**e).run.is_none()) {
+        while self.ready.front().is_some_and(|e| node(&**e).run.first.is_none()) {
             self.ready.pop_front();
         }
         for _ in 0..self.ready.len().min(cores()) {
@@ -230,9 +270,9 @@ fn worker() {
             graph.idle -= 1;
             continue;
         };
-        let work = node(&*command).run.take();
-        if let Some(work) = work {
-            graph = execute(&command, work, None, graph);
+        let works = std::mem::take(&mut node(&*command).run);
+        if works.first.is_some() {
+            graph = execute(&command, works, None, graph);
             // This thread takes one of them itself.
             if graph.ready.len() > 1 {
                 graph.wake();
@@ -244,7 +284,7 @@ fn worker() {
 /// Runs a command without the lock, then takes it again. `next`: what the calling thread runs then, if it can start.
 fn execute(
     command: &Shared,
-    work: Work,
+    works: Works,
     next: Option<&Shared>,
     mut graph: MutexGuard<'static, Graph>,
 ) -> MutexGuard<'static, Graph> {
@@ -260,24 +300,12 @@ fn execute(
     } else {
         Arc::clone(command).reach(cl::RUNNING);
         HERE.set(HERE.get() + 1);
-        // A panic must not leave the queue waiting for ever.
-        let result = catch_unwind(AssertUnwindSafe(work));
+        let status = run_all(command, works);
         HERE.set(HERE.get() - 1);
-        match result {
-            Ok(Ok(modelled)) => {
-                if let Some(ns) = modelled {
-                    command.took(ns);
-                }
-                cl::COMPLETE
-            }
-            Ok(Err(error)) => error.0,
-            Err(_) => Error::OUT_OF_HOST_MEMORY.0,
-        }
+        status
     };
     node(&**command).ended = Some(status);
-    // Less than before: the work may have forked, and counting began anew.
-    let less = |running: usize| Some(running.saturating_sub(1));
-    let _ = RUNNING.fetch_update(Ordering::Release, Ordering::Relaxed, less);
+    runs_no_more();
     let mut graph = lock();
     // It is there no more where the command itself has forked and this is the child.
     if let Some(at) = graph.running.iter().position(|running| same(running, command)) {
@@ -285,6 +313,53 @@ fn execute(
         complete(&mut graph, command, status, next);
     }
     graph
+}
+
+/// A command that ran does so no more.
+fn runs_no_more() {
+    // Less than before: the work may have forked, and counting began anew.
+    let less = |running: usize| Some(running.saturating_sub(1));
+    let _ = RUNNING.fetch_update(Ordering::Release, Ordering::Relaxed, less);
+}
+
+/// Does one thing after the other, also behind one that has failed; the status of the first that has, else of the
+/// command.
+fn run_all(command: &Shared, works: Works) -> i32 {
+    let mut status = cl::COMPLETE;
+    let mut left = works.in_order();
+    while let Some(work) = left.next() {
+        // A panic must not leave the queue waiting for ever.
+        let failed = match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(modelled)) => {
+                if let Some(ns) = modelled {
+                    command.took(ns);
+                }
+                None
+            }
+            Ok(Err(error)) => Some(error.0),
+            Err(_) => Some(Error::OUT_OF_HOST_MEMORY.0),
+        };
+        if status == cl::COMPLETE {
+            status = failed.unwrap_or(status);
+        }
+        if FORKING.load(Ordering::Relaxed) {
+            let paused = Works { first: left.next(), more: left.collect() };
+            left = pause(command, paused).in_order();
+        }
+    }
+    status
+}
+
+/// Lets a fork pass that waits. In the child, which has not got this thread, the command goes on from there.
+fn pause(command: &Shared, left: Works) -> Works {
+    node(&**command).paused = left;
+    runs_no_more();
+    // It is free again when the process has forked.
+    let graph = lock();
+    RUNNING.fetch_add(1, Ordering::Relaxed);
+    let left = std::mem::take(&mut node(&**command).paused);
+    drop(graph);
+    left
 }
 
 /// A command is done: what waits for it comes closer.
@@ -300,7 +375,7 @@ fn complete(graph: &mut Graph, command: &Shared, status: i32, next: Option<&Shar
         }
         // What is done may go.
         own.after.clear();
-        let can_start = own.flushed && own.run.is_some();
+        let can_start = own.flushed && own.run.first.is_some();
         drop(own);
         if can_start && !next.is_some_and(|next| same(next, &other)) {
             graph.announce(other);
@@ -329,7 +404,7 @@ pub fn signal<C: Command + 'static>(command: &Arc<C>, status: i32) -> bool {
 /// What stands between a command and its end.
 enum Missing {
     /// Its own work, which can start.
-    Work(Work),
+    Work(Works),
     /// Another command.
     Other(Shared),
     /// Something that this thread cannot do: it runs elsewhere, or the host program signals it.
@@ -344,7 +419,10 @@ fn missing(command: &dyn Command) -> Missing {
     if let Some(other) = own.after.last() {
         return Missing::Other(Arc::clone(other));
     }
-    own.run.take().map_or(Missing::Elsewhere, Missing::Work)
+    if own.run.first.is_none() {
+        return Missing::Elsewhere;
+    }
+    Missing::Work(std::mem::take(&mut own.run))
 }
 
 /// Waits until a command is done, and helps; its status.
@@ -362,9 +440,9 @@ pub fn wait<C: Command + 'static>(command: &Arc<C>) -> i32 {
         }
         match missing(&**last) {
             Missing::Other(other) => path.push(other),
-            Missing::Work(work) => {
+            Missing::Work(works) => {
                 let last = path.pop().unwrap_or_else(|| Arc::clone(command) as Shared);
-                graph = execute(&last, work, path.last(), graph);
+                graph = execute(&last, works, path.last(), graph);
                 graph.wake();
             }
             Missing::Elsewhere => {
@@ -454,7 +532,7 @@ mod tests {
         let mut graph = Graph::default();
         let step = |taken: bool| {
             let step = Step::new();
-            node(&*step).run = (!taken).then(|| Box::new(|| Ok(None)) as Work);
+            node(&*step).run.first = (!taken).then(|| Box::new(|| Ok(None)) as Work);
             step
         };
         for _ in 0..3 {
@@ -468,5 +546,43 @@ mod tests {
         graph.workers = cores().max(2);
         graph.wake();
         assert_eq!(graph.ready.len(), 2, "what can start and what is behind it stay");
+    }
+
+    /// Work that notes its number, and fails where it is told.
+    fn noting(notes: &Arc<Mutex<Vec<u32>>>, number: u32, fails: Option<Error>) -> Work {
+        let notes = Arc::clone(notes);
+        Box::new(move || {
+            notes.lock().unwrap().push(number);
+            fails.map_or(Ok(None), Err)
+        })
+    }
+
+    #[test]
+    fn work_is_added_until_the_command_begins() {
+        let notes = Arc::default();
+        let step = Step::new();
+        submit(&step, noting(&notes, 0, None), &[], &[]);
+        for number in 1..6 {
+            let fails = (number % 2 == 0).then_some(Error(-number));
+            assert!(append(&*step, noting(&notes, number as u32, fails)).is_ok());
+        }
+        assert_eq!(wait(&step), -2, "the first that failed");
+        assert_eq!(*notes.lock().unwrap(), [0, 1, 2, 3, 4, 5], "later ones run all the same");
+        assert!(append(&*step, noting(&notes, 6, None)).is_err());
+    }
+
+    #[test]
+    fn a_child_goes_on_between_two_things() {
+        let notes = Arc::default();
+        let step = Step::new();
+        let shared = Arc::clone(&step) as Shared;
+        let mut graph = Graph { running: vec![Arc::clone(&shared)], ..Graph::default() };
+        node(&*step).paused =
+            Works { first: Some(noting(&notes, 7, None)), more: vec![noting(&notes, 8, None)] };
+        graph.begin_anew();
+        assert!(!graph.lame && !is_done(&*step));
+        assert_eq!(graph.ready.len(), 1);
+        assert_eq!(wait(&step), cl::COMPLETE);
+        assert_eq!(*notes.lock().unwrap(), [7, 8]);
     }
 }

@@ -133,6 +133,9 @@ impl<S: Send> BlockQueue<S> {
 
     /// Runs `work` on every thread until it returns; the results. It takes blocks until none are left.
     pub fn run<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
+        if self.threads == 1 {
+            return vec![work()];
+        }
         let results = Mutex::new(Vec::new());
         let all = || {
             let result = work();

@@ -65,7 +65,8 @@ pub struct LaunchParams {
 impl LaunchParams {
     /// When the time limit is reached, for an engine that starts now.
     pub fn deadline(&self) -> Option<Instant> {
-        self.since.unwrap_or_else(Instant::now).checked_add(self.timeout?)
+        let timeout = self.timeout?;
+        self.since.unwrap_or_else(Instant::now).checked_add(timeout)
     }
 }
 

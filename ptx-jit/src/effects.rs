@@ -77,8 +77,9 @@ impl Worker<'_> {
             })
         };
         let param = |at: u64| {
-            (fits(at, self.launch.params.len() as u64) && !write)
-                .then(|| self.params.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize))
+            (fits(at, self.launch.params.len() as u64) && !write).then(|| {
+                self.scratch.params.as_ptr().cast::<u8>().cast_mut().wrapping_add(at as usize)
+            })
         };
         let global = || {
             let s = self.span(address)?;

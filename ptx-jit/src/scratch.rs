@@ -7,6 +7,8 @@ pub(crate) struct Scratch {
     pub ctx: Vec<Line>,
     /// The sites are of spans that hold while [`crate::Device::spans_hold_while`] says so.
     pub spans: Option<u64>,
+    /// The parameter block, with zeros behind it.
+    pub params: Vec<u64>,
     pub shared: Vec<Line>,
     /// Pages of it that no thread touches take no memory.
     pub local: Vec<u128>,

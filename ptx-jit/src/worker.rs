@@ -49,7 +49,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) local_bytes: usize,
     pub(crate) scratch: Scratch,
     symbols: Vec<u64>,
-    pub(crate) params: Vec<u64>,
     pub(crate) block: [u32; 3],
     pub(crate) reductions: Reductions,
     pub(crate) watcher: Option<Box<dyn Watcher + 'a>>,
@@ -83,15 +82,16 @@ impl<'a> Worker<'a> {
         let threads = groups * kernel.geometry.width as usize;
         // Code reads the parameters and symbols of its program, however many the launch has.
         let param_bytes = launch.params.len().max(kernel.param_bytes as usize);
-        let mut params: Vec<u64> = vec![0; param_bytes.div_ceil(8) + 1];
         let mut symbols = launch.symbols.to_vec();
         symbols.resize(symbols.len().max(kernel.needs.symbols), 0);
-        for (w, c) in params.iter_mut().zip(launch.params.chunks(8)) {
+        let mut scratch = kernel.scratch().pop().unwrap_or_default();
+        scratch.params.clear();
+        scratch.params.extend(launch.params.chunks(8).map(|c| {
             let mut bytes = [0; 8];
             bytes[..c.len()].copy_from_slice(c);
-            *w = u64::from_le_bytes(bytes);
-        }
-        let mut scratch = kernel.scratch().pop().unwrap_or_default();
+            u64::from_le_bytes(bytes)
+        }));
+        scratch.params.resize(param_bytes.div_ceil(8) + 1, 0);
         grow(&mut scratch.ctx, size_of::<Ctx>() + sites * size_of::<Site>());
         grow(&mut scratch.shared, launch.shared_bytes as usize + 64);
         // Zeroed for each block, so no longer than this launch needs.
@@ -109,7 +109,6 @@ impl<'a> Worker<'a> {
             local_bytes,
             scratch,
             symbols,
-            params,
             block: [0; 3],
             reductions: Reductions::default(),
             watcher: if kernel.watched == Watched::Nothing {
@@ -225,8 +224,8 @@ impl<'a> Worker<'a> {
         // SAFETY: `ctx` was sized for a `Ctx` and aligned as one, and any bits are a valid one.
         let c = unsafe { &mut *ctx };
         if first {
-            c.params = self.params.as_ptr().cast();
-            c.first_params.iter_mut().zip(&self.params).for_each(|(to, x)| *to = *x);
+            c.params = self.scratch.params.as_ptr().cast();
+            c.first_params.iter_mut().zip(&self.scratch.params).for_each(|(to, x)| *to = *x);
             c.symbols = self.symbols.as_ptr();
             c.shared = self.scratch.shared.as_mut_ptr().cast();
             c.local = self.scratch.local.as_mut_ptr().cast();

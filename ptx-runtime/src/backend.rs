@@ -4,7 +4,7 @@
 //! compiled code cannot serve runs in the interpreter; a fault in compiled code is reported by
 //! running the block once more in the interpreter.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -309,7 +309,7 @@ fn cache() -> Option<&'static Cache> {
 }
 
 /// Compiled code, or why there is none.
-type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
+pub(crate) type Code = Result<Arc<ptx_jit::Kernel>, Arc<str>>;
 
 /// Versions of a kernel for launches of different sizes, beyond which one for all sizes is made.
 const VERSIONS: usize = 4;
@@ -355,12 +355,24 @@ impl Flight {
 /// What was compiled of a module.
 #[derive(Default)]
 struct Known {
-    /// By kernel.
-    compiled: HashMap<String, Vec<Versions>>,
+    /// By kernel ([`number`]).
+    compiled: BTreeMap<u32, Vec<Versions>>,
+    /// The same.
+    work: BTreeMap<u32, Worked>,
     flying: Vec<Flight>,
 }
 
+/// A kernel's number in its module.
+fn number(kernel: &Kernel) -> u32 {
+    kernel.program().functions[0].id
+}
+
 impl Known {
+    fn work(&mut self, kernel: &Kernel) -> Worked {
+        let new = || Worked::new(kernel.program());
+        *self.work.entry(number(kernel)).or_insert_with(new)
+    }
+
     /// The versions of code for a launch's kernel, shape and options.
     fn versions(
         &mut self,
@@ -368,7 +380,7 @@ impl Known {
         launch: &LaunchParams,
         options: Options,
     ) -> &mut Vec<Code> {
-        let shapes = self.compiled.entry(kernel.name().to_owned()).or_default();
+        let shapes = self.compiled.entry(number(kernel)).or_default();
         let same = |v: &Versions| (v.0, v.1) == (launch.block, options);
         let at = shapes.iter().position(same).unwrap_or_else(|| {
             shapes.push((launch.block, options, Vec::new()));
@@ -377,12 +389,11 @@ impl Known {
         &mut shapes[at].2
     }
 
-    /// The code that fits a launch, or why it cannot be compiled. Nearly every launch finds its kernel: no name is
-    /// copied then.
+    /// The code that fits a launch, or why it cannot be compiled.
     fn find(&self, kernel: &Kernel, launch: &LaunchParams, options: Options) -> Option<Code> {
         let this = seen(launch);
         let same = |v: &&Versions| (v.0, v.1) == (launch.block, options);
-        let versions = &self.compiled.get(kernel.name())?.iter().find(same)?.2;
+        let versions = &self.compiled.get(&number(kernel))?.iter().find(same)?.2;
         let fits = |code: &&Code| code.as_ref().map_or(true, |code| code.fits(this));
         versions.iter().find(fits).cloned()
     }
@@ -396,8 +407,6 @@ pub(crate) struct Codes {
     known: Mutex<Known>,
     /// Code was made.
     landed: Condvar,
-    /// By kernel.
-    work: Mutex<HashMap<String, Worked>>,
 }
 
 impl Codes {
@@ -515,65 +524,27 @@ impl Codes {
 
     /// What is known of a kernel's work.
     pub(crate) fn work(&self, kernel: &Kernel) -> Worked {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = work.get(kernel.name()) {
-            return *known;
-        }
-        let new = Worked::new(kernel.program());
-        work.insert(kernel.name().to_owned(), new);
-        new
+        self.known().work(kernel)
+    }
+
+    /// The same, and the code that is there for a launch, or why there can be none: what every launch asks first.
+    pub(crate) fn look(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchParams,
+        options: Options,
+    ) -> (Worked, Option<Code>) {
+        let mut known = self.known();
+        (known.work(kernel), known.find(kernel, launch, options))
     }
 
     /// Adds what a launch in the interpreter has executed.
     pub(crate) fn worked(&self, kernel: &Kernel, stats: &ptx_interp::Stats) {
         let instructions = stats.warp_instructions.saturating_mul(WARP);
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = work.get_mut(kernel.name()) {
+        if let Some(known) = self.known().work.get_mut(&number(kernel)) {
             known.before = known.before.saturating_add(instructions.saturating_add(LAUNCH));
             known.launches = known.launches.saturating_add(1);
         }
-    }
-}
-
-/// A form of a kernel on its way to machine code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dump {
-    /// The middle form after all passes.
-    Ir,
-    /// What Cranelift is given.
-    Clif,
-    /// Machine code.
-    Asm,
-}
-
-impl crate::verified::Verified {
-    /// A kernel on its way to machine code for blocks of one shape, as text; `None` when there is no
-    /// such kernel. Then `fast_nan` and `fast_approx` of [`crate::LaunchConfig`].
-    ///
-    /// # Errors
-    /// Why it is not compiled.
-    pub fn dump(
-        &self,
-        entry: &str,
-        block: [u32; 3],
-        [fast_nan, fast_approx]: [bool; 2],
-        what: Dump,
-    ) -> Option<Result<String, String>> {
-        let kernel = match self.kernel(entry)? {
-            Ok(kernel) => kernel,
-            Err(refusal) => return Some(Err(refusal.to_string())),
-        };
-        let dump = match what {
-            Dump::Ir => ptx_jit::dump,
-            Dump::Clif => ptx_jit::dump_clif,
-            Dump::Asm => ptx_jit::dump_asm,
-        };
-        // As for a launch of a few blocks with small parameters, which is what most code is made for.
-        let options = Options { fast_nan, fast_approx, ..Options::default() };
-        let text = bundled_sizes(kernel.program(), |[small, _]| {
-            dump(kernel.program(), block, Some(small), options)
-        });
-        Some(text.map_err(|why| why.to_string()))
     }
 }
 

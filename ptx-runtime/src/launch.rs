@@ -10,7 +10,7 @@ use ptx_interp::{Kernel, LaunchParams, Report};
 use ptx_isa::fixed::FixedWord;
 use ptx_isa::special::Environment;
 use ptx_parse::Span;
-use ptx_parse::code::Refusal;
+use ptx_parse::code::{Refusal, STACK};
 use ptx_parse::diag::{Code, Diag, Reporter};
 
 use crate::args::{ArgumentError, KernelArg, pack};
@@ -23,7 +23,7 @@ use crate::screened;
 use crate::takeover::{self, Begun};
 use crate::tally;
 use crate::verbose;
-use crate::verified::Verified;
+use crate::verified::{ReadyKernel, Verified};
 
 /// Receives what kernels print, block after block.
 pub type Print = Box<dyn FnMut(&[u8]) + Send>;
@@ -178,12 +178,39 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
-        tally::count(entry);
         if let Some(launcher) = LAUNCHER.get() {
+            tally::count(entry);
             return launcher.launch(self, module, entry, config);
         }
+        self.launch_kernel(module, &find(module, entry)?, config)
+    }
+
+    /// The same for a kernel of the module that was found before.
+    ///
+    /// # Errors
+    /// As [`Context::launch`].
+    pub fn launch_ready(
+        &self,
+        module: &Module,
+        ready: &ReadyKernel,
+        config: LaunchConfig,
+    ) -> Result<LaunchStats, LaunchError> {
+        if handed_over() {
+            return self.launch(module, ready.kernel.name(), config);
+        }
+        self.launch_kernel(module, &ready.kernel, config)
+    }
+
+    fn launch_kernel(
+        &self,
+        module: &Module,
+        kernel: &Arc<Kernel>,
+        config: LaunchConfig,
+    ) -> Result<LaunchStats, LaunchError> {
+        let entry = kernel.name();
+        tally::count(entry);
         let before = module.counters();
-        let stats = self.run(module, entry, config)?;
+        let stats = self.run(module, kernel, config)?;
         verbose::tell(module.verified(), entry, &stats, || module.fidelity(entry, before, &stats));
         Ok(stats)
     }
@@ -191,25 +218,26 @@ impl Context {
     fn run(
         &self,
         module: &Module,
-        entry: &str,
+        kernel: &Arc<Kernel>,
         config: LaunchConfig,
     ) -> Result<LaunchStats, LaunchError> {
-        let backend = config.backend;
+        let (backend, entry) = (config.backend, kernel.name());
         let LaunchConfig { fast_nan, fast_approx, .. } = config;
-        let since = Instant::now();
-        let (kernel, mut launch) = self.prepare(module, entry, config)?;
+        // The clock is asked only where somebody wants to know.
+        let since = config.timeout.or(*TIMEOUT).map(|_| Instant::now());
+        let mut launch = self.prepare_kernel(module, kernel, config)?;
         let stack = launch.stack_bytes;
         // Meeting is as fast as the interpreter at best where threads meet often, so it is for who asks.
         let meets = backend == Backend::Jit;
         let options =
             ptx_jit::Options { fast_nan, fast_approx, stack, meets, ..Default::default() };
-        launch.since = Some(since);
+        launch.since = since;
         let codes = &module.verified().codes;
         if let Some(checker) = self.checker() {
-            let close = Arc::clone(&kernel);
-            let kernel = spaced(module, entry, &kernel, &launch);
+            let close = kernel;
+            let kernel = spaced(module, entry, kernel, &launch);
             let why = match backend {
-                Backend::Jit | Backend::Auto if !Arc::ptr_eq(&close, &kernel) => {
+                Backend::Jit | Backend::Auto if !Arc::ptr_eq(close, &kernel) => {
                     let memory = self.memory();
                     let ran =
                         screened::run(memory, checker, codes, &kernel, &launch, backend, options);
@@ -226,8 +254,8 @@ impl Context {
         }
         if joined::may_join(&launch)
             && let checked =
-                ptx_interp::Checked::new(&kernel, &launch).map_err(LaunchError::from_engine)?
-            && let Some(joined) = module.verified().joined(&kernel, checked.shared_bytes())
+                ptx_interp::Checked::new(kernel, &launch).map_err(LaunchError::from_engine)?
+            && let Some(joined) = module.verified().joined(kernel, checked.shared_bytes())
             && let Some((together, count)) = joined.launch(&launch)
         {
             let options = ptx_jit::Options { stack: together.stack_bytes, ..options };
@@ -235,13 +263,13 @@ impl Context {
             let memory = self.memory();
             return ran.map(|stats| stats.of_blocks(count)).map_err(|error| match error {
                 LaunchError::Fault(report) => {
-                    let error = joined::told(&kernel, memory, &launch, count, report);
+                    let error = joined::told(kernel, memory, &launch, count, report);
                     LaunchError::from_engine(error)
                 }
                 other => other,
             });
         }
-        self.run_by(codes, &kernel, &launch, backend, options)
+        self.run_by(codes, kernel, &launch, backend, options)
     }
 
     /// Runs a launch that nobody looks at, with the kernel's compiled code or in the interpreter.
@@ -254,13 +282,13 @@ impl Context {
         options: ptx_jit::Options,
     ) -> Result<LaunchStats, LaunchError> {
         let mut engine = Engine::Interpreter;
-        let work = codes.work(kernel);
+        let (work, ready) = codes.look(kernel, launch, options);
         let wanted = match backend {
             Backend::Interp => false,
             Backend::Jit => true,
             Backend::Auto => {
-                pays(launch, work)
-                    || codes.ready(kernel, launch, options).is_some()
+                matches!(ready, Some(Ok(_)))
+                    || pays(launch, work)
                     || obstacle(launch).is_none() && lasts(kernel, self.memory(), launch, work)
             }
         };
@@ -269,9 +297,10 @@ impl Context {
         if wanted {
             let obstacle =
                 if checked.clustered() { Some("blocks in clusters") } else { obstacle(launch) };
-            let code = match obstacle {
-                Some(why) => Err(Arc::from(why)),
-                None => codes.get(kernel, launch, options),
+            let code = match (obstacle, ready) {
+                (Some(why), _) => Err(Arc::from(why)),
+                (None, Some(code)) => code.map(|code| (code, None)),
+                (None, None) => codes.get(kernel, launch, options),
             };
             match code {
                 Ok((code, compiled_in)) => {
@@ -358,17 +387,23 @@ impl Context {
         entry: &str,
         config: LaunchConfig,
     ) -> Result<(Arc<Kernel>, LaunchParams), LaunchError> {
-        let kernel = module
-            .kernel(entry)
-            .ok_or_else(|| LaunchError::UnknownEntry(entry.into()))?
-            .map_err(|refusal| LaunchError::Unsupported(Box::new(refusal)))?;
+        let kernel = find(module, entry)?;
+        let launch = self.prepare_kernel(module, &kernel, config)?;
+        Ok((kernel, launch))
+    }
+
+    fn prepare_kernel(
+        &self,
+        module: &Module,
+        kernel: &Kernel,
+        config: LaunchConfig,
+    ) -> Result<LaunchParams, LaunchError> {
         let program = kernel.program();
         let params = match config.params {
             Some(block) => block,
             None => pack(&program.params, program.param_bytes, &config.args)?,
         };
-        let defaults = LaunchParams::default();
-        let launch = LaunchParams {
+        Ok(LaunchParams {
             grid: config.grid,
             block: config.block,
             cluster: config.cluster,
@@ -380,7 +415,7 @@ impl Context {
             timeout: config.timeout.or(*TIMEOUT),
             since: None,
             step_limit: config.step_limit,
-            stack_bytes: config.stack.unwrap_or(defaults.stack_bytes),
+            stack_bytes: config.stack.unwrap_or(STACK),
             cancel: config.cancel,
             output: config.print.map(|print| Arc::new(Mutex::new(Sink(print))) as _),
             progress: config.progress,
@@ -392,8 +427,7 @@ impl Context {
                 Some(_) => config.schedule.or_else(|| environment::schedule().ok().flatten()),
                 None => None,
             },
-        };
-        Ok((kernel, launch))
+        })
     }
 
     /// Runs what [`prepare`](Context::prepare) made and checks it: what is new, and the kernel that ran, whose
@@ -410,6 +444,14 @@ impl Context {
         let _ = checker.launch(&kernel, launch);
         Some((checker.all().split_off(known), kernel))
     }
+}
+
+/// The kernel of that name, ready to run.
+fn find(module: &Module, entry: &str) -> Result<Arc<Kernel>, LaunchError> {
+    module
+        .kernel(entry)
+        .ok_or_else(|| LaunchError::UnknownEntry(entry.into()))?
+        .map_err(|refusal| LaunchError::Unsupported(Box::new(refusal)))
 }
 
 /// The kernel whose variables stand apart, unless that takes more shared memory than there is.

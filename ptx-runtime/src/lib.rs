@@ -38,6 +38,7 @@ pub mod cubin;
 pub mod device;
 mod device_ptr;
 pub mod device_runtime;
+mod dump;
 pub mod fatbin;
 mod fidelity;
 mod globals;
@@ -57,10 +58,11 @@ mod watcher;
 
 pub use args::{ArgumentError, KernelArg, declaration};
 pub use backend::{
-    BACKEND_VARIABLE, Backend, Cache, Compiled, Dump, Engine, LaunchStats, UnknownBackend,
+    BACKEND_VARIABLE, Backend, Cache, Compiled, Engine, LaunchStats, UnknownBackend,
 };
 pub use context::{Context, DeviceOptions};
 pub use device_ptr::DevicePtr;
+pub use dump::Dump;
 pub use fidelity::{Counters, Decided, Executed, Fidelity};
 pub use launch::{LaunchConfig, LaunchError, Launcher, Print, TimingError, launch_by};
 pub use module::{LoadError, Module};
@@ -78,4 +80,4 @@ pub use ptx_parse as parse;
 pub use ptx_timing as timing;
 pub use resources::Resources;
 pub use tally::launches;
-pub use verified::{Diagnostics, Verified, VerifyOptions, format};
+pub use verified::{Diagnostics, ReadyKernel, Verified, VerifyOptions, format};

@@ -17,7 +17,7 @@ use crate::launch;
 use crate::managed::managed;
 use crate::resources::Resources;
 use crate::verbose;
-use crate::verified::{Diagnostics, Verified};
+use crate::verified::{Diagnostics, ReadyKernel, Verified};
 
 /// A module on a device.
 pub struct Module {
@@ -144,6 +144,14 @@ impl Module {
     /// `None` when there is no such kernel, else the instruction that keeps it from running.
     pub fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
         self.verified.resources(name)
+    }
+
+    /// A kernel found by its name, for [`Context::launch_ready`].
+    ///
+    /// # Errors
+    /// As [`Module::resources`].
+    pub fn ready(&self, name: &str) -> Option<Result<ReadyKernel, Refusal>> {
+        self.verified.ready(name)
     }
 
     /// What is known of a kernel's results beside hardware's, with what a launch executed if the counters stood at

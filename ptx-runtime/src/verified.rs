@@ -66,6 +66,20 @@ struct Prepared {
     resources: Option<Arc<Resources>>,
 }
 
+/// A kernel of a verified module, found by its name once: for who launches it many times.
+#[derive(Clone)]
+pub struct ReadyKernel {
+    pub(crate) kernel: Arc<Kernel>,
+    resources: Arc<Resources>,
+}
+
+impl ReadyKernel {
+    /// What it needs of a device.
+    pub fn resources(&self) -> &Resources {
+        &self.resources
+    }
+}
+
 /// Findings about one text, with what it takes to show them.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
@@ -286,6 +300,11 @@ impl Verified {
 
     /// What a kernel needs of a device, found out once.
     pub fn resources(&self, name: &str) -> Option<Result<Arc<Resources>, Refusal>> {
+        Some(self.ready(name)?.map(|ready| ready.resources))
+    }
+
+    /// The kernel ready to run, with what it needs of a device.
+    pub fn ready(&self, name: &str) -> Option<Result<ReadyKernel, Refusal>> {
         let kernel = match self.kernel(name)? {
             Ok(kernel) => kernel,
             Err(refusal) => return Some(Err(refusal)),
@@ -294,7 +313,8 @@ impl Verified {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kernels.get_mut(&index)?;
         let find = || Arc::new(Resources::of(kernel.program()));
-        Some(Ok(Arc::clone(known.resources.get_or_insert_with(find))))
+        let resources = Arc::clone(known.resources.get_or_insert_with(find));
+        Some(Ok(ReadyKernel { kernel, resources }))
     }
 
     /// The kernel with room between its variables, for checks; `None` when it cannot run.

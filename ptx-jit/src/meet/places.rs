@@ -38,7 +38,7 @@ pub(crate) struct Places {
     /// By thread: the number of the place where it stopped (from 1 on), and what it waits for.
     pub at: Vec<u32>,
     pub state: Vec<State>,
-    pub bars: [Barrier; BARRIERS],
+    pub bars: Vec<Barrier>,
     /// By warp: lanes at the barrier of the cluster, products that it came to, groups of them that it committed.
     pub cluster: Vec<u32>,
     pub came: Vec<u32>,
@@ -58,6 +58,7 @@ impl Places {
         self.at.resize(threads, 0);
         self.state.clear();
         self.state.resize(threads, State::Runs);
+        self.bars.resize_with(BARRIERS, Barrier::default);
         self.bars.iter_mut().for_each(|b| b.reset(warps));
         for list in [&mut self.cluster, &mut self.came, &mut self.committed] {
             list.clear();
