@@ -38,6 +38,7 @@ mod approx;
 mod backend;
 mod beside;
 mod blob;
+mod bounded;
 mod branches;
 mod build;
 mod bundle;

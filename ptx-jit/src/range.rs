@@ -1,15 +1,14 @@
 //! Bounds of 32-bit values: where nothing wraps, the lanes of an address stay side by side.
 
 use flow::{Dominators, Loop};
-use ptx_isa::effect::Effect;
+use ptx_isa::Kind;
 use ptx_isa::fixed::FixedWord;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
-use ptx_isa::types::Ty;
 use ptx_isa::uop::Op as Pure;
-use ptx_isa::{Kind, Space};
 use ptx_parse::code::Program;
 
+use crate::bounded::counts;
 use crate::geometry::Geometry;
 use crate::ir::{BlockId, Func, Inst, Op, Term, Val};
 use crate::options::Seen;
@@ -159,29 +158,6 @@ impl Assumptions {
         let d = offset_dimension(register)?;
         (self.offset[d].most == 0).then_some(0)
     }
-}
-
-/// Offsets of parameters that the kernel loads as words and that are not declared as floating-point numbers.
-fn counts(program: &Program) -> Vec<u32> {
-    let number = |at: i64| {
-        program.params.iter().any(|(p, start)| i64::from(*start) == at && p.ty == Ty::F32)
-    };
-    let mut all = Vec::new();
-    for u in program.functions.iter().take(1).flat_map(|f| &f.uops) {
-        if let Uop::Effect { effect: Effect::Ld(m), src, .. } = u
-            && m.place.space == Space::ParamEntry
-            && (m.bytes, m.count) == (4, 1)
-            && let Some(V { src: Src::Const(base), .. }) = src.first()
-            && let Some(at) = (*base as i64).checked_add(m.place.offset)
-            && let Ok(offset) = u32::try_from(at)
-            && offset <= i32::MAX as u32
-            && !number(at)
-            && !all.contains(&offset)
-        {
-            all.push(offset);
-        }
-    }
-    all
 }
 
 fn fit(lo: i64, hi: i64) -> Bounds {
