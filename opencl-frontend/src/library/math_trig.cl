@@ -65,13 +65,13 @@ float __cos_poly(float r)
     p = HORNER(z, p, 1.0f / 40320.0f, -1.0f / 720.0f, 1.0f / 24.0f, -0.5f);
     return __ptx_fma(p, z, 1.0f);
 }
-#define QUADRANT_VALUE(T) \
-T __quadrant_value(T r, int q) \
-{ \
-    T y = q & 1 ? __cos_poly(r) : __sin_poly(r); \
-    return q & 2 ? -y : y; \
+// Both polynomials: a branch on the quadrant would part the lanes of a vector.
+float __quadrant_value(float r, int q)
+{
+    float s = __sin_poly(r), c = __cos_poly(r);
+    float y = q & 1 ? c : s;
+    return q & 2 ? -y : y;
 }
-QUADRANT_VALUE(float)
 #ifdef __FAST_RELAXED_MATH__
 E float sin(float x) { return __ptx_sin_approx(x); }
 E float cos(float x) { return __ptx_cos_approx(x); }
@@ -214,7 +214,11 @@ SINCOS(double, __generic)
     double n = __ptx_rint(x * 2.0); \
     double r = (x - n * 0.5) * 3.14159265358979323846; \
     int q = (int)(n - __ptx_trunc(n * 0.25) * 4.0);
-QUADRANT_VALUE(double)
+double __quadrant_value(double r, int q)
+{
+    double y = q & 1 ? __cos_poly(r) : __sin_poly(r);
+    return q & 2 ? -y : y;
+}
 E double sinpi(double x)
 {
     REDUCE_PI(x, r, q)
