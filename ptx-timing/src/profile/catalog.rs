@@ -26,6 +26,8 @@ pub struct Catalog {
 struct Entry {
     head: Head,
     text: Cow<'static, str>,
+    /// The head's name as [`normalise`] has it: every profile that is added is compared with all.
+    key: String,
 }
 
 impl Catalog {
@@ -57,19 +59,20 @@ impl Catalog {
         let key = normalise(&head.name);
         // A file may refine the profile that it replaces.
         let refines = head.inherits.as_deref().is_some_and(|p| normalise(p) == key);
-        match self.profiles.iter().position(|p| normalise(&p.head.name) == key) {
+        match self.profiles.iter().position(|p| p.key == key) {
             Some(at) if refines => {
                 // The refined profile stays reachable under a name nobody can type.
                 let hidden = format!("{} (before {})", head.name, head.file);
                 head.inherits = Some(hidden.clone());
-                let refined = &mut self.profiles[at].head;
-                refined.name = hidden;
-                refined.aliases.clear();
-                refined.is_device = false;
-                self.profiles.push(Entry { head, text });
+                let refined = &mut self.profiles[at];
+                refined.key = normalise(&hidden);
+                refined.head.name = hidden;
+                refined.head.aliases.clear();
+                refined.head.is_device = false;
+                self.profiles.push(Entry { head, text, key });
             }
-            Some(at) => self.profiles[at] = Entry { head, text },
-            None => self.profiles.push(Entry { head, text }),
+            Some(at) => self.profiles[at] = Entry { head, text, key },
+            None => self.profiles.push(Entry { head, text, key }),
         }
     }
 
