@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use ptx_runtime::{FaultKind, LaunchConfig, LaunchError, TimingError, timing};
 
 use crate::context::Context;
+use crate::ctrl_c;
 use crate::error::{Error, Result};
 use crate::log;
 use crate::module::Function;
@@ -47,12 +48,9 @@ impl KernelLaunch {
             cooperative: self.cooperative,
             backend: context.driver.backend,
             timeout: context.driver.timeout,
+            cancel: ctrl_c::cancel(),
             ..defaults
         };
-        #[cfg(unix)]
-        let watch = c_border::interrupt::Watch::new(true);
-        #[cfg(unix)]
-        let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
         let module = self.function.module()?;
         let name = &self.function.name;
         let fail = |error: &LaunchError| {

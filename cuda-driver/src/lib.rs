@@ -11,7 +11,7 @@
 //! | [`image`], [`link`], [`module`] | images, linking, modules and libraries |
 //! | [`grid`] | what cooperative launches need |
 //! | [`schedule`], [`stream`], [`event`] | queues and their threads, streams and events |
-//! | [`work`], [`launch`] | what streams do |
+//! | [`work`], [`launch`], [`ctrl_c`] | what streams do, and what ends it |
 //! | [`clock`] | what events read |
 //! | [`capture`], [`graph`], [`user_object`] | stream capture and graphs |
 //! | [`log`] | the log of errors |
@@ -27,6 +27,7 @@ pub mod capture;
 pub mod clock;
 pub mod context;
 pub mod copy;
+pub mod ctrl_c;
 pub mod driver;
 pub mod entry;
 pub mod error;

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use ptx_runtime::check::order::{self, Known, Past};
 
+use crate::ctrl_c;
+
 /// One piece of work of a stream.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
@@ -235,6 +237,10 @@ fn execute(run: Run, stream: u64) -> MutexGuard<'static, State> {
     let _ = catch_unwind(AssertUnwindSafe(run));
     RUNNING.fetch_sub(1, Ordering::Relaxed);
     let mut state = lock();
+    if state.queues.get(&stream).is_none_or(|q| q.ops.is_empty()) {
+        // Before the program hears of the end: it may set another handler then.
+        ctrl_c::rest();
+    }
     state.finish(stream);
     if state.waiting > 0 {
         SCHEDULER.done.notify_all();
@@ -287,6 +293,7 @@ fn worker() {
     let mut lingered = true;
     loop {
         let Some(stream) = state.ready.pop_front() else {
+            ctrl_c::rest();
             if lingered {
                 state.idle += 1;
                 state = SCHEDULER.work.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -348,6 +355,7 @@ pub fn submit(stream: u64, mut after: Vec<Ticket>, run: Run) -> Ticket {
     let Some(q) = state.queues.get_mut(&stream) else {
         drop(state);
         run();
+        ctrl_c::rest();
         return Ticket::DONE;
     };
     q.submitted += 1;
@@ -395,11 +403,14 @@ pub fn wait(ticket: Ticket) {
             wake(&mut state);
             continue;
         }
+        ctrl_c::rest();
         state.waiting += 1;
         state = SCHEDULER.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
     }
     state.host_saw(ticket);
+    drop(state);
+    ctrl_c::rest();
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::allocation::Allocation;
 use crate::context::Context;
 use crate::copy::Copy3d;
+use crate::ctrl_c;
 use crate::error::Result;
 use crate::event::Event;
 use crate::graph_memory::GraphMemory;
@@ -112,9 +113,24 @@ impl Work {
         )
     }
 
+    /// Whether it is the program's own, or waits: signals are the program's then.
+    fn hands_over(&self) -> bool {
+        matches!(
+            self,
+            Work::Host(..)
+                | Work::Callback(..)
+                | Work::Await(_)
+                | Work::AwaitRecord(_)
+                | Work::Wait(..)
+        )
+    }
+
     /// Does it.
     pub fn run(&self, context: &Arc<Context>) -> Result {
         let device = context.device.memory();
+        if self.hands_over() {
+            ctrl_c::rest();
+        }
         match self {
             Work::Nothing | Work::Hold(_) => Ok(()),
             Work::Kernel(launch) => {

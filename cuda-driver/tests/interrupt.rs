@@ -23,6 +23,16 @@ extern "C" fn hear(_: libc::c_int) {
     HEARD.fetch_add(1, Ordering::Relaxed);
 }
 
+/// What is set for the signal now.
+fn handler() -> libc::sighandler_t {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a place for the answer, of which all zeros are a valid one.
+    unsafe {
+        libc::sigaction(libc::SIGINT, std::ptr::null(), now.as_mut_ptr());
+        now.assume_init().sa_sigaction
+    }
+}
+
 #[test]
 fn the_second_signal_ends_a_launch() {
     // SAFETY: the handler only counts.
@@ -50,6 +60,14 @@ fn the_second_signal_ends_a_launch() {
     context();
     assert_eq!(launch(function(module(PTX), "k\0"), [1; 3], [1; 3], 0, &[]), 0);
     ok("cuCtxSynchronize", &[]);
+    assert_eq!(handler(), hear as *const () as libc::sighandler_t);
+    // Nor of several in a row, of which the driver looks at the program's handler once.
+    let kernel = function(module(PTX), "k\0");
+    for _ in 0..100 {
+        assert_eq!(launch(kernel, [1; 3], [1; 3], 0, &[]), 0);
+    }
+    ok("cuCtxSynchronize", &[]);
+    assert_eq!(handler(), hear as *const () as libc::sighandler_t);
     raise();
     assert_eq!(HEARD.load(Ordering::Relaxed), 3);
 }
