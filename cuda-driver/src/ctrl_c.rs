@@ -33,6 +33,7 @@ mod watch {
     pub fn cancel() -> Option<std::sync::Arc<std::sync::atomic::AtomicBool>> {
         None
     }
+    /// Nothing to give back.
     pub fn rest() {}
 }
 
