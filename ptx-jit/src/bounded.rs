@@ -1,5 +1,5 @@
-//! Which parameters' bounds are of use: code is made for launches with parameters up to a number, and each parameter that
-//! is larger the next time takes a version of the code.
+//! Which parameters' bounds are of use: code is made for launches with parameters up to a number, and each parameter
+//! that is larger the next time takes a version of the code.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use ptx_parse::code::{CallArg, Callee, Flow, Function, Program};
 /// Parameters by number, a bit each.
 type Set = u64;
 
-/// Offsets of parameters that the kernel loads as words, that are not declared as floating-point numbers, and of which a
-/// bound may tell something: [`crate::range`] carries bounds through sums, products and shifts. What a parameter is
+/// Offsets of parameters that the kernel loads as words, that are not declared as floating-point numbers, and of which
+/// a bound may tell something: [`crate::range`] carries bounds through sums, products and shifts. What a parameter is
 /// combined with bit by bit, compared with for equality, or stored as, has none from it.
 pub(crate) fn counts(program: &Program) -> Vec<u32> {
     let Some(kernel) = program.functions.first() else { return Vec::new() };
