@@ -417,7 +417,7 @@ mod tests {
             request_bytes: 0,
             request_min_bytes: 0,
             dirty_bytes: 0,
-            full_duplex: false,
+            write_request_bytes: 0,
             far_cycles: 0,
             merged_sms: 0,
             write_cost: 1.0,

@@ -33,6 +33,9 @@ pub struct Dram {
     open: Vec<[u64; BANKS]>,
     page_shift: u32,
     page_time: u64,
+    turn_time: u64,
+    /// Whether the last transfer opened a page.
+    opened: bool,
     window: u64,
     this_window: u64,
     last_window: u64,
@@ -63,6 +66,9 @@ impl Dram {
             page_shift: d.page_bytes.max(1).ilog2(),
             page_time: (d.page_bursts * d.burst_bytes as f64 * FRACTION as f64 / per_channel)
                 as u64,
+            turn_time: (d.turn_bursts * d.burst_bytes as f64 * FRACTION as f64 / per_channel)
+                as u64,
+            opened: false,
             window: 0,
             this_window: 0,
             last_window: 0,
@@ -84,6 +90,14 @@ impl Dram {
         let moved = self.rounded(address, bytes);
         self.bytes_written += moved;
         self.transfer(now, address, moved)
+    }
+
+    /// The channel of an address turns from reading to writing what was just read.
+    pub fn turn_round(&mut self, address: u64) {
+        if self.opened {
+            let channel = self.channel(address >> self.interleave_shift);
+            self.free_at[channel] += self.turn_time;
+        }
     }
 
     /// Clocks that a read of a line takes more than the mean: some are near, some far, and some meet a refresh.
@@ -155,7 +169,8 @@ impl Dram {
             let page = own << self.interleave_shift >> self.page_shift;
             let bank = (page ^ page >> 6 ^ page >> 11) as usize % BANKS;
             let open = &mut self.open[channel][bank];
-            if *open != page {
+            self.opened = *open != page;
+            if self.opened {
                 *open = page;
                 time += self.page_time;
             }

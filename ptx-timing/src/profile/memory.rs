@@ -45,6 +45,9 @@ pub struct Global {
     pub sm_bytes_per_clock: f64,
     /// Bytes per clock that one SM can send to the rest of the chip.
     pub sm_write_bytes_per_clock: f64,
+    /// What a sector of which only some bytes are written costs of that rate, as a multiple of a whole one.
+    #[serde(default = "unit")]
+    pub sm_partial_write_cost: f64,
     /// Lines that an SM holds back on their way to L2; what is stored to one of them goes along with it.
     /// 0 = none.
     #[serde(default)]
@@ -175,9 +178,9 @@ pub struct CacheLevel {
     /// L2: bytes of that rate which a request takes at least.
     #[serde(default)]
     pub request_min_bytes: u32,
-    /// L2: reads and writes have that rate each, instead of sharing it.
+    /// L2: bytes of that rate which a request to write takes besides its data.
     #[serde(default)]
-    pub full_duplex: bool,
+    pub write_request_bytes: u32,
     /// L2: clocks that an SM waits longer for a line of the other half of L2, until its own half has a copy; 0 = L2
     /// has no halves.
     #[serde(default)]
@@ -237,6 +240,9 @@ pub struct Dram {
     /// Whether a sector that was written only in part is read before it is written.
     #[serde(default)]
     pub read_before_partial_write: bool,
+    /// What a channel loses between such a read and its write if the read opens a page, in bursts.
+    #[serde(default)]
+    pub turn_bursts: f64,
 }
 
 /// `[atomics]`
@@ -255,7 +261,7 @@ pub struct Atomics {
     /// sectors besides.
     #[serde(default)]
     pub request_bytes: u32,
-    /// Sectors of atomics that an SM has on their way before its memory pipe stops; 0 = any number.
+    /// Sectors of stores and atomics that an SM has on their way before its memory pipe stops; 0 = any number.
     #[serde(default)]
     pub sm_pending_sectors: u32,
     /// Units that do global atomics.

@@ -293,10 +293,9 @@ pub enum Policy {
     LooseRoundRobin,
     /// The same warp as long as it is ready, else the next ready one.
     GreedyThenRoundRobin,
-    /// The same warp as long as it is ready, else the oldest.
-    GreedyThenOldest,
-    /// The same warp as long as it is ready, else the youngest.
-    GreedyThenYoungest,
+    /// The same warp as long as it is ready, else one that goes to global memory, else one of the oldest block;
+    /// among these the one that has issued nothing for longest.
+    GreedyThenOldestBlock,
 }
 
 /// `[assembler]`: how the machine code differs from the PTX, as far as costs depend on it.
@@ -361,6 +360,9 @@ pub struct Issue {
     /// than the comparison's own latency.
     #[serde(default)]
     pub guard_latency: u32,
+    /// Clocks before one of a scheduler's own pipes is free at which it takes the next instruction, which waits there.
+    #[serde(default)]
+    pub pipe_queue_cycles: u32,
     /// Clocks of work that may wait at a pipe that the schedulers share before warps that want it
     /// cannot issue.
     #[serde(default)]
@@ -398,6 +400,10 @@ pub struct ClassTiming {
     /// Machine instructions it stands for, that is issue slots it takes.
     #[serde(default = "one")]
     pub instructions: u32,
+    /// Clocks in which the scheduler issues nothing else, where these are more than its instructions: products
+    /// whose upper half is wanted.
+    #[serde(default)]
+    pub dispatch_cycles: u32,
     /// Clocks more per further value of an instruction that goes through the different values of its
     /// lanes one by one (`match.any`); `per_clock` is the rate with one value.
     #[serde(default)]

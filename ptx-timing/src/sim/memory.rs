@@ -38,11 +38,6 @@ impl Port {
         self.busy += time;
         start / FRACTION - now
     }
-
-    /// Takes nothing before a clock.
-    fn hold(&mut self, until: u64) {
-        self.free_at = self.free_at.max(until * FRACTION);
-    }
 }
 
 /// Caches and ports of one SM.
@@ -56,10 +51,18 @@ struct SmMemory {
     /// Lines that wait to leave for L2, the oldest first.
     stores: VecDeque<Waiting>,
     atomics_free_at: u64,
-    /// Atomics on their way: when their unit begins with them, in 1/1024 clocks, and their sectors.
-    atomics: VecDeque<(u64, u32)>,
+    /// Stores and atomics on their way: when L2 begins with them, in 1/1024 clocks, and their sectors.
+    pending: VecDeque<(u64, u32)>,
     /// Sum of these sectors.
-    atomic_sectors: u32,
+    pending_sectors: u32,
+}
+
+impl SmMemory {
+    /// Sectors are on their way until a time, in 1/1024 clocks.
+    fn wait_for(&mut self, until: u64, sectors: u32) {
+        self.pending.push_back((until, sectors));
+        self.pending_sectors += sectors;
+    }
 }
 
 /// A line of stores on its way out of an SM. What is stored to it before it leaves goes along.
@@ -76,9 +79,10 @@ pub(super) struct Memory<'a> {
     profile: &'a Profile,
     sms: Vec<SmMemory>,
     l2: Option<Cache>,
-    /// What L2 sends to the SMs, and what it takes from them if that is apart.
-    l2_reads: Port,
-    l2_writes: Option<Port>,
+    /// What L2 sends to the SMs and takes from them.
+    l2_port: Port,
+    /// L2 takes no stores before this clock.
+    writes_held: u64,
     dram: Dram,
     /// When each unit for atomics is free, in 1/1024 clocks.
     atomic_units: Vec<u64>,
@@ -121,8 +125,8 @@ impl<'a> Memory<'a> {
             writes: Port::new(profile.global.sm_write_bytes_per_clock),
             stores: VecDeque::new(),
             atomics_free_at: 0,
-            atomics: VecDeque::new(),
-            atomic_sectors: 0,
+            pending: VecDeque::new(),
+            pending_sectors: 0,
         };
         // Without an L2 the ports of the memory channels are the only common limit.
         let together = profile.l2.as_ref().map_or(0, |l2| l2.merged_sms as usize);
@@ -132,8 +136,8 @@ impl<'a> Memory<'a> {
             profile,
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
-            l2_reads: Port::new(l2_rate),
-            l2_writes: profile.l2.as_ref().filter(|l2| l2.full_duplex).map(|_| Port::new(l2_rate)),
+            l2_port: Port::new(l2_rate),
+            writes_held: 0,
             dram: Dram::new(profile),
             atomic_units: vec![0; profile.atomics.units.max(1) as usize],
             far: profile.l2.as_ref().map_or(0, |l2| l2.far_cycles.into()),
@@ -160,19 +164,15 @@ impl<'a> Memory<'a> {
         }
         let atomics = self.atomic_units.iter().max().map_or(0, |t| t.div_ceil(FRACTION));
         let stores = match self.l2 {
-            Some(_) => {
-                let port = self.l2_writes.as_ref().unwrap_or(&self.l2_reads);
-                port.free_at.div_ceil(FRACTION)
-            }
+            Some(_) => self.l2_port.free_at.div_ceil(FRACTION),
             None => self.dram.drained_at(),
         };
         atomics.max(stores)
     }
 
-    /// Clocks that L2 was busy in its busier direction.
+    /// Clocks that L2 was busy.
     pub fn l2_busy(&self) -> f64 {
-        let writes = self.l2_writes.as_ref().map_or(0, |port| port.busy);
-        self.l2_reads.busy.max(writes) as f64 / FRACTION as f64
+        self.l2_port.busy as f64 / FRACTION as f64
     }
 
     /// Counts of L1, summed over SMs, and of L2.
@@ -228,7 +228,10 @@ impl<'a> Memory<'a> {
                 let bypass = instruction.bypass_l1 || differs.bypass_l1;
                 self.load(sm, now, l1 && !bypass, parts, origin, counts)
             }
-            (_, AccessKind::Store) => self.store(sm, now, parts, origin, instruction.bypass_l1),
+            (_, AccessKind::Store) => {
+                held = self.make_room(sm, now);
+                self.store(sm, now, parts, origin, instruction.bypass_l1)
+            }
             (_, AccessKind::Atomic | AccessKind::Reduction) => {
                 held = self.make_room(sm, now);
                 self.atomic(sm, now, parts, origin, instruction.compares)
@@ -326,9 +329,10 @@ impl<'a> Memory<'a> {
             }
             let sent = now + u64::from(part.delay);
             let most = self.profile.global.merged_store_lines as usize;
+            let bytes = self.sent_bytes(part);
             if most == 0 || apart {
-                let leaves = sent + self.sms[sm].writes.wait(sent, part.bytes);
-                self.leave(leaves, part, address);
+                let leaves = sent + self.sms[sm].writes.wait(sent, bytes);
+                self.leave(sm, leaves, part, address);
                 continue;
             }
             self.let_out(sm, sent, most);
@@ -345,7 +349,7 @@ impl<'a> Memory<'a> {
                 }
                 continue;
             }
-            let leaves = sent + sm.writes.wait(sent, part.bytes);
+            let leaves = sent + sm.writes.wait(sent, bytes);
             sm.stores.push_back(Waiting { line: address, part: *part, leaves });
         }
         now
@@ -357,28 +361,37 @@ impl<'a> Memory<'a> {
             let stores = &mut self.sms[sm].stores;
             let full = stores.len() >= most;
             let Some(w) = stores.pop_front_if(|w| full || w.leaves <= now) else { return };
-            self.leave(w.leaves, &w.part, w.line);
+            self.leave(sm, w.leaves, &w.part, w.line);
+        }
+    }
+
+    /// What a request to write takes of the way from an SM to L2.
+    fn sent_bytes(&self, part: &Part) -> u32 {
+        let (whole, partial) = part.whole_and_partial();
+        let more = f64::from(partial) * (self.profile.global.sm_partial_write_cost - 1.0);
+        match whole + partial {
+            0 => part.bytes,
+            all => (f64::from(part.bytes) * (1.0 + more / f64::from(all))) as u32,
         }
     }
 
     /// A line of stores goes to L2, or to device memory where there is none.
-    fn leave(&mut self, sent: u64, part: &Part, address: u64) {
+    fn leave(&mut self, sm: usize, sent: u64, part: &Part, address: u64) {
         let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
             self.dram.write(sent, address, part.bytes);
             return;
         };
         let (whole, partial) = part.whole_and_partial();
         let cost = f64::from(whole) * l2.write_cost + f64::from(partial) * l2.partial_write_cost;
-        let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes;
-        let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
-        port.wait(sent, bytes);
+        let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes + l2.write_request_bytes;
+        let sent = sent.max(self.writes_held);
+        let taken = sent + self.l2_port.wait(sent, bytes);
         let evicted = cache.write_line(address, part.sectors, &part.written);
         let cleaned = cache.clean();
         let end = self.write_back(sent, evicted).max(self.write_back(sent, cleaned));
         // As much as L2 holds is dirty: it takes more as device memory takes what has to go.
-        if let Some(port) = &mut self.l2_writes {
-            port.hold(end.saturating_sub(UNDER_WAY));
-        }
+        self.writes_held = self.writes_held.max(end.saturating_sub(UNDER_WAY));
+        self.sms[sm].wait_for(taken * FRACTION, part.sectors.count_ones());
     }
 
     /// `compares`: the data is there twice, what to compare with and what to store.
@@ -401,17 +414,14 @@ impl<'a> Memory<'a> {
             let start = self.atomic_units[unit].max(sent);
             self.atomic_units[unit] = start + (unit_cycles(a, part) * FRACTION as f64) as u64;
             let sectors = part.sectors.count_ones();
-            self.sms[sm].atomics.push_back((start, sectors));
-            self.sms[sm].atomic_sectors += sectors;
+            self.sms[sm].wait_for(start, sectors);
             let mut at = start / FRACTION + u64::from(a.global_latency);
             match (&mut self.l2, &self.profile.l2) {
                 (Some(cache), Some(l2)) => {
                     let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
-                    let port = self.l2_writes.as_mut().unwrap_or(&mut self.l2_reads);
-                    let wait = port.wait(now, bytes);
                     // Requests go one after the other, whether of reads or of atomics.
                     let request = a.request_bytes + if compares { part.bytes } else { 0 };
-                    at += wait.max(self.l2_reads.wait(now, request));
+                    at += self.l2_port.wait(now, bytes.max(request));
                     let (lookup, evicted) = cache.update_line(address, part.sectors);
                     if lookup.fill != 0 {
                         let end = self.fill(now, address, lookup.fill, lookup.place);
@@ -430,18 +440,18 @@ impl<'a> Memory<'a> {
         done
     }
 
-    /// Waits until there is room for an SM's next atomic; returns how long, in 1/1024 clocks.
+    /// Waits until there is room for an SM's next store or atomic; returns how long, in 1/1024 clocks.
     fn make_room(&mut self, sm: usize, now: u64) -> u64 {
         let most = self.profile.atomics.sm_pending_sectors;
         let sm = &mut self.sms[sm];
         let mut until = now * FRACTION;
-        while let Some((start, sectors)) = sm.atomics.front().copied() {
-            if start > until && (most == 0 || sm.atomic_sectors < most) {
+        while let Some((start, sectors)) = sm.pending.front().copied() {
+            if start > until && (most == 0 || sm.pending_sectors < most) {
                 break;
             }
             until = until.max(start);
-            sm.atomic_sectors -= sectors;
-            sm.atomics.pop_front();
+            sm.pending_sectors -= sectors;
+            sm.pending.pop_front();
         }
         until - now * FRACTION
     }
@@ -465,7 +475,7 @@ impl<'a> Memory<'a> {
             return end.max(now + port_wait) + self.profile.dram_latency();
         };
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
-        let wait = port_wait.max(self.l2_reads.wait(now, bytes));
+        let wait = port_wait.max(self.l2_port.wait(now, bytes));
         let lookup = cache.read_line(address, part.sectors);
         let near = half_of(address / LINE) == (sm / NEIGHBOURS & 1) as u64;
         let far = if near { 0 } else { self.far };
@@ -531,6 +541,7 @@ impl<'a> Memory<'a> {
         let sector = SECTOR as u32;
         if self.profile.dram.read_before_partial_write && e.partial > 0 {
             self.dram.read(now, e.address, e.partial * sector);
+            self.dram.turn_round(e.address);
         }
         self.dram.write(now, e.address, e.sectors * sector)
     }

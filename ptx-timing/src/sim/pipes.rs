@@ -3,10 +3,14 @@
 use super::plan::Pipes;
 use super::time::FRACTION;
 use super::warp::NEVER;
+use crate::profile::Issue;
 
 /// Besides pipes: the instruction needs the scheduler's operand ports. What reads no registers, as branches and
 /// what keeps track of them, issues while another instruction is still fetching.
 pub(super) const PORTS: u64 = 1 << 63;
+
+/// Besides pipes: the instruction goes to global memory.
+pub(super) const GLOBAL: u64 = 1 << 62;
 
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
@@ -14,20 +18,21 @@ pub(super) struct PipeTimes {
     /// When each pipe of each scheduler is free, in 1/1024 clocks, scheduler by scheduler. A shared pipe has the
     /// same time in all.
     free: Vec<u64>,
-    /// The first clock at which it takes an instruction: a shared one has a queue.
+    /// The first clock at which it takes an instruction, which may wait in its queue.
     takes: Vec<u64>,
     /// How long each pipe was busy, over all schedulers, in 1/1024 clocks.
     pub busy: Vec<u64>,
     /// Which of them all schedulers share.
     shared: u64,
-    /// Clocks of work that may wait at a shared pipe.
-    queue: u64,
+    /// Clocks of work that may wait at a scheduler's own pipe, and at a shared one.
+    own_queue: u64,
+    shared_queue: u64,
     /// When the operand ports of each scheduler are free, in clocks.
     ports: Vec<u64>,
 }
 
 impl PipeTimes {
-    pub fn new(pipes: &Pipes, schedulers: usize, queue: u64) -> Self {
+    pub fn new(pipes: &Pipes, schedulers: usize, issue: &Issue) -> Self {
         let count = pipes.names.len();
         Self {
             free: vec![0; count * schedulers],
@@ -36,7 +41,8 @@ impl PipeTimes {
             shared: (0..count)
                 .filter(|&p| !pipes.per_scheduler[p])
                 .fold(0, |mask, p| mask | 1 << p),
-            queue,
+            own_queue: issue.pipe_queue_cycles.into(),
+            shared_queue: issue.memory_queue_cycles.into(),
             ports: vec![0; schedulers],
         }
     }
@@ -44,8 +50,8 @@ impl PipeTimes {
     /// First clock at which what an instruction wants takes it: one of some pipes, and [`PORTS`]; 0 if it
     /// wants nothing.
     pub fn ready(&self, scheduler: usize, wants: u64) -> u64 {
-        let pipes = wants & !PORTS;
-        let ports = if wants == pipes { 0 } else { self.ports[scheduler] };
+        let pipes = wants & !(PORTS | GLOBAL);
+        let ports = if wants & PORTS == 0 { 0 } else { self.ports[scheduler] };
         ports.max(self.one_of(scheduler, pipes))
     }
 
@@ -80,19 +86,22 @@ impl PipeTimes {
         self.free[scheduler * self.busy.len() + usize::from(pipe)]
     }
 
-    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks).
-    pub fn occupy(&mut self, scheduler: usize, pipe: u8, now: u64, busy: u64) {
+    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks). Returns whether it is one
+    /// that all schedulers share.
+    pub fn occupy(&mut self, scheduler: usize, pipe: u8, now: u64, busy: u64) -> bool {
         let (pipe, count) = (usize::from(pipe), self.busy.len());
         self.busy[pipe] += busy;
         let at = scheduler * count + pipe;
         let free = self.free[at].max(now * FRACTION) + busy;
         if self.shared >> pipe & 1 == 0 {
-            (self.free[at], self.takes[at]) = (free, free / FRACTION);
-            return;
+            (self.free[at], self.takes[at]) =
+                (free, (free / FRACTION).saturating_sub(self.own_queue));
+            return false;
         }
-        let takes = (free / FRACTION).saturating_sub(self.queue);
+        let takes = (free / FRACTION).saturating_sub(self.shared_queue);
         for at in (pipe..self.free.len()).step_by(count) {
             (self.free[at], self.takes[at]) = (free, takes);
         }
+        true
     }
 }

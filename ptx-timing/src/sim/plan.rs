@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
-use super::pipes::PORTS;
+use super::pipes::{GLOBAL, PORTS};
 use super::time::fixed;
 use super::warp::state_bits;
 use crate::event::{AccessKind, Code, Instruction, Register};
-use crate::profile::Profile;
+use crate::profile::{ClassTiming, Profile};
 use ptx_isa::Class;
 
 /// One instruction, resolved for a device.
@@ -19,12 +19,14 @@ pub(super) struct Plan {
     pub interval: u64,
     /// Clocks until its result can be used by an instruction on the same pipe.
     pub latency: u64,
-    /// Its pipes as a mask, and `PORTS` where it fetches operands.
+    /// Its pipes as a mask, `PORTS` where it fetches operands, and `GLOBAL` where it goes to global memory.
     pub pipe_mask: u64,
     /// What its results say about themselves, see `sm`.
     pub state: u64,
     /// Clocks that it holds the scheduler.
     pub issue_cycles: u64,
+    /// Clocks in which its scheduler issues nothing else, where these are more.
+    pub dispatch_cycles: u64,
     /// Issue slots.
     pub slots: u64,
     /// A branch, which stays where it is.
@@ -111,6 +113,13 @@ fn pause(profile: &Profile, instruction: &Instruction) -> u64 {
     }
 }
 
+/// Clocks in which a scheduler issues nothing else. An addend of 64 bits is fetched in one more.
+fn dispatch_cycles(timing: &ClassTiming, code: &Code, instruction: &Instruction) -> u64 {
+    let wide = |r: &Register| code.words.get(*r as usize) == Some(&2);
+    let adds = instruction.class == Class::IntMulWide && instruction.reads.iter().any(wide);
+    u64::from(timing.dispatch_cycles) + u64::from(timing.dispatch_cycles > 0 && adds)
+}
+
 /// Latency, and time in the memory pipe, of adding up the lanes of a warp before an atomic and handing
 /// out the result: five steps of a scan, one on, one back. Each is a shuffle and a guarded addition. Through
 /// the same pipe go the atomic of warps with absent lanes, which is switched off, and the number of the lane,
@@ -191,6 +200,7 @@ pub(super) fn plan(
             state,
             issue_cycles: u64::from(issue.cycles)
                 * u64::from(timing.instructions + instruction.extra_slots),
+            dispatch_cycles: dispatch_cycles(timing, code, instruction),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
             holds: matches!(
@@ -237,6 +247,10 @@ pub(super) fn plan(
         plan.operands_wait = issue.operand_words > 0 && words > issue.operand_words;
         if words > 0 || instruction.class.is_memory() {
             plan.pipe_mask |= PORTS;
+        }
+        if matches!(instruction.class, Class::LoadGlobal | Class::StoreGlobal | Class::AtomicGlobal)
+        {
+            plan.pipe_mask |= GLOBAL;
         }
     }
     Ok((plans, Pipes { names, per_scheduler }, registers))

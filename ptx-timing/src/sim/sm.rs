@@ -1,7 +1,7 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
 use super::memory::Memory;
-use super::pipes::PipeTimes;
+use super::pipes::{GLOBAL, PipeTimes};
 use super::plan::{Pipes, Plan};
 use super::record::Recording;
 use super::report::{PcCounts, Stall};
@@ -42,7 +42,9 @@ pub(super) struct Sm {
     last_pcs: Vec<[u32; 2]>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
-    age: u64,
+    block_age: u64,
+    /// Which scheduler is asked first in a clock: at the pipes that they share each has its turn.
+    first_scheduler: usize,
     last_start: Option<u64>,
     /// The first clock of the first block.
     first_start: Option<u64>,
@@ -83,11 +85,12 @@ impl Sm {
             stale: 0,
             next_issue: vec![0; schedulers],
             last: vec![0; schedulers],
-            pipes: PipeTimes::new(pipes, schedulers, profile.issue.memory_queue_cycles.into()),
+            pipes: PipeTimes::new(pipes, schedulers, &profile.issue),
             last_pcs: vec![[u32::MAX; 2]; schedulers],
             blocks: Vec::new(),
             resident_blocks: 0,
-            age: 0,
+            block_age: 0,
+            first_scheduler: 0,
             last_start: None,
             first_start: None,
             warp_clocks: 0,
@@ -146,6 +149,7 @@ impl Sm {
             self.blocks[block] = Some(state);
         }
         self.resident_blocks += 1;
+        self.block_age += 1;
         let schedulers = self.next_issue.len();
         for (index, warp) in trace.warps.into_iter().enumerate() {
             // Hardware warp w belongs to scheduler w mod schedulers.
@@ -153,7 +157,6 @@ impl Sm {
                 .map(|w| w % schedulers * self.per_scheduler + w / schedulers)
                 .find(|&slot| self.warps[slot].is_none());
             let Some(slot) = free else { continue };
-            self.age += 1;
             let scheduler = slot / self.per_scheduler;
             let hardware = slot % self.per_scheduler * schedulers + scheduler;
             let recording = chip.recording.as_mut().filter(|r| r.sm == self.index);
@@ -166,7 +169,7 @@ impl Sm {
                 scheduler,
                 place: self.index * self.per_scheduler * schedulers + hardware,
                 counted: stratum * chip.plans.len(),
-                age: self.age,
+                block_age: self.block_age,
                 registers: vec![0; chip.registers],
                 free_at: start,
                 free_reason: Stall::Control,
@@ -216,8 +219,7 @@ impl Sm {
     pub fn step(&mut self, now: u64, chip: &mut Chip<'_>) -> StepOutcome {
         let mut outcome = StepOutcome::default();
         let schedulers = self.next_issue.len();
-        // Nobody is always first at the pipes that the schedulers share.
-        let first = now as usize % schedulers;
+        let first = self.first_scheduler;
         for scheduler in (first..schedulers).chain(0..first) {
             // What another scheduler did in this clock may have made a warp ready.
             if self.next_issue[scheduler] > now
@@ -264,21 +266,18 @@ impl Sm {
                 let after = (last + 1).clamp(slots.start, slots.end);
                 (after..slots.end).chain(slots.start..after).find(|&slot| can(slot))
             }
-            Policy::GreedyThenOldest => {
+            Policy::GreedyThenOldestBlock => {
                 if slots.contains(&last) && can(last) {
                     return Some(last);
                 }
-                slots
-                    .filter(|&slot| can(slot))
-                    .min_by_key(|&slot| self.warps[slot].as_ref().map_or(u64::MAX, |w| w.age))
-            }
-            Policy::GreedyThenYoungest => {
-                if slots.contains(&last) && can(last) {
-                    return Some(last);
-                }
-                slots
-                    .filter(|&slot| can(slot))
-                    .max_by_key(|&slot| self.warps[slot].as_ref().map_or(0, |w| w.age))
+                // Accesses to global memory have their turn as they come; a block's warps likewise.
+                slots.filter(|&slot| can(slot)).min_by_key(|&slot| {
+                    let global = self.wants[slot] & GLOBAL != 0;
+                    let warp = self.warps[slot].as_ref();
+                    warp.map_or((u64::MAX, 0), |w| {
+                        (if global { 0 } else { w.block_age }, w.free_at)
+                    })
+                })
             }
         }
     }
@@ -365,12 +364,14 @@ impl Sm {
         for &register in &plan.writes {
             warp.registers[register as usize] = state;
         }
-        self.pipes.occupy(scheduler, pipe, now, busy);
+        if self.pipes.occupy(scheduler, pipe, now, busy) {
+            self.first_scheduler = (scheduler + 1) % schedulers;
+        }
         if plan.product {
             let end = self.pipes.free(scheduler, pipe) / FRACTION;
             warp.products.pending = warp.products.pending.max(end);
         }
-        self.next_issue[scheduler] = now + plan.issue_cycles * times;
+        self.next_issue[scheduler] = now + plan.dispatch_cycles.max(plan.issue_cycles * times);
         if plan.f64 {
             let until = now + plan.issue_cycles;
             self.next_issue.iter_mut().for_each(|t| *t = (*t).max(until));

@@ -35,7 +35,8 @@ pub(super) struct Warp {
     pub place: usize,
     /// Where the counts of its stratum begin.
     pub counted: usize,
-    pub age: u64,
+    /// The number of its block among those that the SM has started.
+    pub block_age: u64,
     pub registers: Vec<RegisterState>,
     /// Earliest next issue in program order.
     pub free_at: u64,
