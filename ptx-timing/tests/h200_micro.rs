@@ -51,6 +51,12 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
     ),
     ("stg_thr_w32", Measure::Throughput, 0.17, "stores of one SM that hit the same lines merge"),
     (
+        "ldg_l2_thr_w32",
+        Measure::Throughput,
+        0.13,
+        "loads of eight warps and more wait for one another",
+    ),
+    (
         "ldg_l2_thr_w64",
         Measure::Throughput,
         0.15,
