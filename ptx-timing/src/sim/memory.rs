@@ -191,8 +191,8 @@ impl<'a> Memory<'a> {
     }
 
     /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can issue, and how long the
-    /// SM's memory pipe had to wait for room, in 1/1024 clocks. `parts` count from `origin`. `side`: the shared-memory side of a copy, of which only the
-    /// banks count.
+    /// SM's memory pipe had to wait for room, in 1/1024 clocks. `parts` count from `origin`. `side`: the shared-memory
+    /// side of a copy, of which only the banks count.
     #[allow(clippy::too_many_arguments)]
     pub fn access(
         &mut self,
