@@ -458,7 +458,7 @@ fn blocks_in_turn() {
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
 const BOUNDS: [(&str, f64, f64, f64); 12] = [
-    ("first recordings", 0.095, 1.40, 0.99),
+    ("first recordings", 0.095, 1.42, 0.99),
     ("second set", 0.08, 1.45, 0.98),
     ("second set, H100", 0.085, 1.45, 0.98),
     ("fresh, H100", 0.075, 1.45, 0.98),
