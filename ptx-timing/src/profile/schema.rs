@@ -404,6 +404,9 @@ pub struct ClassTiming {
     /// whose upper half is wanted.
     #[serde(default)]
     pub dispatch_cycles: u32,
+    /// Clocks more than these where it reads a value of 64 bits.
+    #[serde(default)]
+    pub wide_operand_cycles: u32,
     /// Clocks more per further value of an instruction that goes through the different values of its
     /// lanes one by one (`match.any`); `per_clock` is the rate with one value.
     #[serde(default)]

@@ -113,11 +113,11 @@ fn pause(profile: &Profile, instruction: &Instruction) -> u64 {
     }
 }
 
-/// Clocks in which a scheduler issues nothing else. An addend of 64 bits is fetched in one more.
+/// Clocks in which a scheduler issues nothing else.
 fn dispatch_cycles(timing: &ClassTiming, code: &Code, instruction: &Instruction) -> u64 {
     let wide = |r: &Register| code.words.get(*r as usize) == Some(&2);
-    let adds = instruction.class == Class::IntMulWide && instruction.reads.iter().any(wide);
-    u64::from(timing.dispatch_cycles) + u64::from(timing.dispatch_cycles > 0 && adds)
+    let more = if instruction.reads.iter().any(wide) { timing.wide_operand_cycles } else { 0 };
+    u64::from(timing.dispatch_cycles + more)
 }
 
 /// Latency, and time in the memory pipe, of adding up the lanes of a warp before an atomic and handing

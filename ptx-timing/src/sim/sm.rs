@@ -42,6 +42,7 @@ pub(super) struct Sm {
     last_pcs: Vec<[u32; 2]>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
+    /// Blocks started so far.
     block_age: u64,
     /// Which scheduler is asked first in a clock: at the pipes that they share each has its turn.
     first_scheduler: usize,
