@@ -67,7 +67,7 @@ pub(crate) fn assemble(
         uniform::merge_atomics(function, facts);
     }
     if rules.predicated_instructions > 0 {
-        predicate(rules.predicated_instructions as usize, function, facts);
+        predicate(rules, function, facts);
     }
     if rules.fuse {
         layout::arrange(function, facts);
@@ -407,7 +407,8 @@ fn group(
 
 /// Short blocks that a conditional branch leads to or around are executed under its predicate
 /// instead: an if, one whose body stands elsewhere, or both sides of one.
-fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
+fn predicate(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
+    let same = uniform::same_in_lanes(facts);
     let mut predecessors = vec![0; function.blocks.len()];
     for block in &function.blocks {
         for &s in &block.succs {
@@ -460,10 +461,16 @@ fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
             Predicated::To(..) => next,
             Predicated::Else { .. } | Predicated::EndOfFirst => near.succs[0],
         };
-        let counts: Vec<Option<usize>> =
+        let counts: Vec<Option<Side>> =
             sides.iter().map(|&b| predicable(function, facts, range(b))).collect();
-        let fits = counts.iter().all(|c| c.is_some_and(|c| c <= most));
-        let empty = counts.iter().all(|c| *c == Some(0));
+        let agrees = same.get(&guard).copied().unwrap_or(false);
+        // The way around the second side counts with the first.
+        let mut more = u32::from(sides.len() == 2);
+        let fits = counts.iter().all(|c| {
+            let more = std::mem::take(&mut more);
+            c.is_some_and(|side| side.instructions + more <= side.most(rules, agrees))
+        });
+        let empty = counts.iter().flatten().all(|side| side.instructions == 0);
         if !fits || empty || leaves(joins) {
             continue;
         }
@@ -497,21 +504,53 @@ fn predicate(most: usize, function: &Function, facts: &mut [Facts<'_>]) {
     }
 }
 
-/// How many instructions of a block are left, if all of them can be executed under a predicate.
-fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Option<usize> {
-    let mut count = 0;
+/// A block that could be executed under a predicate.
+#[derive(Clone, Copy)]
+struct Side {
+    /// Machine instructions.
+    instructions: u32,
+    /// Loads from memory that is not shared.
+    loads: bool,
+}
+
+impl Side {
+    /// The instructions up to which the assembler executes it under a predicate, which all lanes share or not.
+    fn most(self, rules: &Assembler, agrees: bool) -> u32 {
+        match () {
+            () if self.loads => rules.predicated_load_instructions,
+            () if agrees => rules.predicated_uniform_instructions,
+            () => rules.predicated_instructions,
+        }
+    }
+}
+
+/// What is left of a block, if all of it can be executed under a predicate.
+fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Option<Side> {
+    let mut side = Side { instructions: 0, loads: false };
+    let mut stored = false;
     for i in range.0 as usize..range.1 as usize {
         let f = &facts[i];
-        if f.folded || matches!(function.insts[i].flow, Flow::Bra(_)) && i as u32 + 1 == range.1 {
+        let back = matches!(function.insts[i].flow, Flow::Bra(_)) && i as u32 + 1 == range.1;
+        if f.folded && !back {
             continue;
         }
-        let control = !matches!(function.insts[i].flow, Flow::Next);
+        let control = !back && !matches!(function.insts[i].flow, Flow::Next);
+        let class = f.instruction.class;
         let sync = matches!(
-            f.instruction.class,
-            Class::Barrier | Class::WarpSync | Class::Shuffle | Class::Vote | Class::Match
+            class,
+            Class::WarpSync
+                | Class::Shuffle
+                | Class::Vote
+                | Class::Match
+                | Class::Redux
+                | Class::AtomicGlobal
+                | Class::AtomicShared
+                | Class::FenceBlock
+                | Class::FenceDevice
+                | Class::FenceSystem
         );
         let long = matches!(
-            f.instruction.class,
+            class,
             Class::IntDiv
                 | Class::IntDivSigned
                 | Class::IntDivKnown
@@ -525,12 +564,19 @@ fn predicable(function: &Function, facts: &[Facts<'_>], range: (u32, u32)) -> Op
                 | Class::F64Sqrt
                 | Class::F64Rsqrt
         );
-        if control || sync || long || f.instruction.guard.is_some() {
+        // A load that may read what was stored is not made sooner.
+        let again = class == Class::LoadGlobal && stored;
+        if control || sync || long || again || f.instruction.guard.is_some() && !back {
             return None;
         }
-        count += 1;
+        stored |= class == Class::StoreGlobal;
+        side.loads |= class == Class::LoadGlobal;
+        if !back {
+            let halves = if class == Class::IntAdd64 { 2 } else { 1 };
+            side.instructions += halves + f.instruction.extra_slots;
+        }
     }
-    Some(count)
+    Some(side)
 }
 
 /// Branches that may diverge stand between two instructions that keep track of it. Branches inside

@@ -307,8 +307,12 @@ pub struct Assembler {
     /// Machine instructions that every kernel starts with.
     pub prologue_instructions: u32,
     /// A block behind a conditional branch is executed under the branch's predicate if it has at
-    /// most so many instructions.
+    /// most so many instructions,
     pub predicated_instructions: u32,
+    /// if all lanes go the same way,
+    pub predicated_uniform_instructions: u32,
+    /// if it loads from memory that is not shared.
+    pub predicated_load_instructions: u32,
     /// Two dependent instructions become one (IADD3, LEA, IMAD, LOP3, FFMA), signs and constants
     /// become operands.
     pub fuse: bool,
