@@ -31,6 +31,10 @@ const GROUP: usize = 24;
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
 
+/// Loads under way, at most, where they take registers of which more cost resident warps: in ptxas's code for sums of
+/// 12 to 40 loaded words, or products of them, besides 12 to 32 values it is 4 to 10.
+const DEAR_FLIGHTS: usize = 7;
+
 /// How registers are shared out between loads and what is computed.
 #[derive(Clone, Copy)]
 struct Choice {
@@ -38,16 +42,18 @@ struct Choice {
     reserve: u32,
     /// Whether values are made before they are needed, where nothing else can go.
     fills: bool,
+    /// Loads whose results nobody has read yet, at most.
+    flights: usize,
 }
 
 /// Loads take all.
-const USUAL: Choice = Choice { reserve: 0, fills: false };
+const USUAL: Choice = Choice { reserve: 0, fills: false, flights: usize::MAX };
 
 /// What is tried besides.
 const CHOICES: [Choice; 3] = [
-    Choice { reserve: 0, fills: true },
-    Choice { reserve: 4, fills: true },
-    Choice { reserve: 8, fills: true },
+    Choice { reserve: 0, fills: true, flights: usize::MAX },
+    Choice { reserve: 4, fills: true, flights: usize::MAX },
+    Choice { reserve: 8, fills: true, flights: usize::MAX },
 ];
 
 /// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
@@ -90,7 +96,8 @@ impl Schedule {
     /// `Code::leaders` nothing is reordered.
     ///
     /// An assembler that saves registers uses those that cost no resident warp, and those that some
-    /// block cannot do without; it takes fewer loads ahead where these do not last.
+    /// block cannot do without with a few loads under way, up to the next number that costs a warp; it takes fewer
+    /// loads ahead where these do not last.
     pub fn new(profile: &Profile, code: &Code, registers: u32) -> Self {
         let spans = spans(code);
         let saves = profile.assembler.saves_registers;
@@ -111,18 +118,32 @@ impl Schedule {
             });
             orders.push((order, peak, lean));
         }
-        for (_, _, (_, least)) in orders.iter().filter_map(|o| o.2.as_ref()) {
-            room =
-                room.max((*least).min(profile.limits.max_registers_per_thread.saturating_sub(own)));
+        // Blocks whose loads cost registers that others could have had.
+        let mut dear = vec![false; orders.len()];
+        for ((_, _, lean), dear) in orders.iter().zip(&mut dear) {
+            let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
+                continue;
+            };
+            let flights = least_flights(piece);
+            let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
+            let some = graph.order_within(rest, piece, Choice { flights, ..USUAL });
+            let needs = piece.peak(&some, &sizes).max(*least);
+            room = room.max(at_no_cost(profile, needs + own) - own);
+            *dear = flights > 0 && needs > free.saturating_sub(own);
         }
         let mut out = Self::default();
-        for (span, (mut order, mut peak, lean)) in spans.iter().zip(orders) {
+        for ((span, (mut order, mut peak, lean)), dear) in spans.iter().zip(orders).zip(dear) {
             if !saves {
                 peak = lean.map(|(_, _, (_, least))| least);
             } else if let Some((piece, graph, (least, _))) = lean
                 && peak.is_some_and(|p| p > room)
             {
-                order = graph.best_within(&piece, &least, &sizes, room);
+                order = if dear {
+                    let rest = Rest::new(&piece, least, &sizes, room);
+                    graph.order_within(rest, &piece, Choice { flights: DEAR_FLIGHTS, ..USUAL })
+                } else {
+                    graph.best_within(&piece, &least, &sizes, room)
+                };
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
@@ -165,6 +186,17 @@ impl Schedule {
             at += order.len();
         }
     }
+}
+
+/// The most registers with which as many warps are resident as with these.
+fn at_no_cost(profile: &Profile, registers: u32) -> u32 {
+    let limits = &profile.limits;
+    let unit = (profile.allocation.register_unit / limits.warp_size).max(1);
+    let given = registers.next_multiple_of(unit);
+    let share = limits.registers_per_sm / profile.issue.schedulers.max(1) / limits.warp_size;
+    let warps = share / given.max(1);
+    let most = share.checked_div(warps).map_or(given, |most| most / unit * unit);
+    most.min(limits.max_registers_per_thread).max(registers.min(limits.max_registers_per_thread))
 }
 
 /// What an instruction does to memory, as far as the assembler may reorder it.
@@ -253,6 +285,67 @@ fn latency(profile: &Profile, code: &Code, pc: usize) -> u64 {
     u64::from(own.max(of_memory)).max(1)
 }
 
+/// Whether an instruction loads words that others wait for.
+fn loads(i: &Instruction) -> bool {
+    matches!(i.class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
+}
+
+/// Loads under way while an order is made.
+struct Flights<'a> {
+    list: &'a [Instruction],
+    most: usize,
+    /// Loads, and how many instructions that read their results are left.
+    pending: Vec<(u32, usize)>,
+}
+
+impl<'a> Flights<'a> {
+    fn new(piece: &Piece<'a>, most: usize) -> Self {
+        Self { list: piece.list, most, pending: Vec::new() }
+    }
+
+    fn full(&self) -> bool {
+        self.pending.len() >= self.most
+    }
+
+    fn reads(&self, reader: &Instruction, load: u32) -> bool {
+        let writes = &self.list[load as usize].writes;
+        writes.iter().any(|w| reader.reads.contains(w))
+    }
+
+    fn issue(&mut self, i: u32) {
+        let instruction = &self.list[i as usize];
+        let mut pending = std::mem::take(&mut self.pending);
+        for (load, left) in &mut pending {
+            *left -= usize::from(self.reads(instruction, *load));
+        }
+        pending.retain(|p| p.1 > 0);
+        if loads(instruction) {
+            let readers = self.list.iter().filter(|r| self.reads(r, i)).count();
+            pending.extend((readers > 0).then_some((i, readers)));
+        }
+        self.pending = pending;
+    }
+}
+
+/// Loads that an assembler keeps under way though that costs registers: of those whose results are taken one by
+/// one, or in pairs. So does ptxas 13.5 for sums of loaded words and of products of them, besides 0 to 32 values.
+fn least_flights(piece: &Piece<'_>) -> usize {
+    let pairs = piece.list.iter().any(|i| {
+        let from = |r: &Register| piece.list.iter().position(|l| loads(l) && l.writes.contains(r));
+        let mut sources: Vec<usize> = i.reads.iter().filter_map(from).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources.len() > 1
+    });
+    let products = piece.list.iter().any(|i| i.fragment || i.class == Class::LoadMatrix);
+    match () {
+        // Operands of matrix products are loaded when they are needed.
+        () if products => 0,
+        () if pairs => 5,
+        () => 3,
+    }
+}
+
 /// What has to come before what.
 struct Graph {
     /// Successors with the clocks that lie between, and predecessors.
@@ -330,8 +423,8 @@ impl Graph {
     /// three quarters of the time.
     fn best_within(&self, piece: &Piece<'_>, lean: &[u32], sizes: &Sizes, room: u32) -> Vec<u32> {
         let order = |choice: &Choice| {
-            let order =
-                self.order_within(Rest::new(piece, lean.to_vec(), sizes, room), piece, *choice);
+            let rest = Rest::new(piece, lean.to_vec(), sizes, room);
+            let order = self.order_within(rest, piece, *choice);
             (self.clocks(&order), order)
         };
         let first = order(&USUAL);
@@ -353,19 +446,24 @@ impl Graph {
     /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
     /// do; besides, values are made when they are needed.
     fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
-        let mut loads: Vec<u32> = (0..piece.list.len() as u32)
-            .filter(|i| {
-                let class = piece.list[*i as usize].class;
-                matches!(class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
-            })
-            .collect();
+        let mut flights = Flights::new(piece, choice.flights);
+        let mut loads: Vec<u32> =
+            (0..piece.list.len() as u32).filter(|i| loads(&piece.list[*i as usize])).collect();
         loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
         let mut clock = Clock::new(self);
         while let Some(next) = rest.next() {
             // Loads of which nothing waits for others.
-            let ahead = loads.iter().filter_map(|load| self.pending(*load, &clock)).take(TRIED);
+            // Few at a time go in their order, so that those whose results are taken together are.
+            let more = match () {
+                () if flights.full() => 0,
+                () if choice.flights < usize::MAX => 1,
+                () => loads.len(),
+            };
+            let ahead = loads.iter().take(more);
+            let ahead = ahead.filter_map(|load| self.pending(*load, &clock)).take(TRIED);
             let found = ahead.into_iter().find(|group| rest.take(group, choice.reserve));
             if let Some(group) = found {
+                group.iter().for_each(|i| flights.issue(*i));
                 group.iter().for_each(|i| clock.issue(*i));
                 loads.retain(|load| !group.contains(load));
                 continue;
@@ -381,6 +479,7 @@ impl Graph {
             let later = clock.ready.iter().map(|i| clock.earliest[*i as usize]);
             match (found, later.filter(|t| *t > clock.now).min()) {
                 (Some(i), _) => {
+                    flights.issue(i);
                     clock.issue(i);
                     loads.retain(|load| *load != i);
                 }
@@ -388,6 +487,7 @@ impl Graph {
                 (None, Some(later)) => clock.now = later,
                 (None, None) => {
                     rest.take(&[next], 0);
+                    flights.issue(next);
                     clock.issue(next);
                     loads.retain(|load| *load != next);
                 }
