@@ -74,6 +74,7 @@ pub(crate) fn assemble(
     }
     if rules.convergence_barriers {
         converge(function, facts);
+        uniform::look_for_lanes(function, facts);
     }
     if rules.shared_base_instructions > 1 {
         shared_bases(rules.shared_base_instructions, facts);

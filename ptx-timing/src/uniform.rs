@@ -146,6 +146,25 @@ fn parted(
     out
 }
 
+/// Operations over the warp where lanes may be absent begin with a branch that looks for them: what was before it stays
+/// before.
+pub(crate) fn look_for_lanes(function: &Function, facts: &mut [Facts<'_>]) {
+    let same = same_in_lanes(facts);
+    for b in parted(function, &same, facts) {
+        let block = &function.blocks[b];
+        let range = block.start as usize..block.end as usize;
+        let first = facts[range].iter_mut().find(|f| {
+            let class = f.instruction.class;
+            let over = matches!(class, Class::Shuffle | Class::Vote | Class::Match | Class::Redux);
+            over && !f.folded
+        });
+        if let Some(f) = first {
+            f.instruction.splits = true;
+            f.instruction.extra_slots += 1;
+        }
+    }
+}
+
 /// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
 pub(crate) fn merge_atomics(function: &Function, facts: &mut [Facts<'_>]) {
     let known = same_in_lanes(facts);
