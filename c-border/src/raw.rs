@@ -68,6 +68,24 @@ impl Raw {
         unsafe { std::ptr::copy_nonoverlapping(from.0.cast(), out.as_mut_ptr(), bytes) }
         Ok(out)
     }
+    /// Copies as many bytes as `out` has; few, of an argument.
+    ///
+    /// # Errors
+    /// When the pointer is null and there is something to read.
+    pub fn read(self, out: &mut [u8]) -> Result<(), PointerError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        if self.0.is_null() {
+            return Err(PointerError::Null);
+        }
+        if out.len() > LOOKED_UP && !self.is_mapped(out.len()) {
+            return Err(PointerError::Unmapped);
+        }
+        // SAFETY: the caller promises that they are readable.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.cast(), out.as_mut_ptr(), out.len()) }
+        Ok(())
+    }
     /// Writes `data` at `offset`.
     ///
     /// # Errors

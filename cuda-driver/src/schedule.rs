@@ -57,7 +57,8 @@ struct State {
     idle: usize,
     /// Workers that look again soon, without being woken.
     lingering: usize,
-    waiting: usize,
+    /// What threads wait for.
+    waiters: Vec<Ticket>,
     /// Heads taken so far, for the watch over stalls.
     taken: u64,
     watched: bool,
@@ -171,18 +172,16 @@ impl State {
         Some(op.run)
     }
 
-    /// A stream with work that `t` needs and that can start now.
-    fn needed(&self, t: Ticket) -> Option<u64> {
-        let mut stream = t.stream;
+    /// Work that `t` needs, of a stream whose head can start now.
+    fn needed(&self, mut t: Ticket) -> Option<Ticket> {
         loop {
-            let q = self.queues.get(&stream)?;
+            let q = self.queues.get(&t.stream)?;
             if q.running {
                 return None;
             }
-            let open = q.ops.front()?.after.iter().find(|t| !self.done(**t));
-            match open {
-                Some(next) => stream = next.stream,
-                None => return Some(stream),
+            match q.ops.front()?.after.iter().find(|t| !self.done(**t)) {
+                Some(next) => t = *next,
+                None => return Some(t),
             }
         }
     }
@@ -205,24 +204,45 @@ impl State {
         }
     }
 
-    fn finish(&mut self, stream: u64) {
-        let Some(q) = self.queues.get_mut(&stream) else { return };
+    /// The head of a queue has been executed. The next one, if the thread goes on with it: up to number `until`, or
+    /// where there is none while no other stream is ready.
+    fn finish(&mut self, stream: u64, until: Option<u64>) -> Option<Run> {
+        let q = self.queues.get_mut(&stream)?;
         q.running = false;
         q.completed += 1;
         let completed = q.completed;
-        let (now, later) = std::mem::take(&mut q.dependents)
-            .into_iter()
-            .partition::<Vec<_>, _>(|(number, _)| *number <= completed);
-        q.dependents = later;
+        let mut now = Vec::new();
+        q.dependents.retain(|(number, dependent)| {
+            let open = *number > completed;
+            if !open {
+                now.push(*dependent);
+            }
+            open
+        });
         if q.closed && q.ops.is_empty() {
             self.queues.remove(&stream);
         }
-        self.announce(stream);
-        for (_, dependent) in now {
+        for dependent in now {
             if self.runnable(dependent) {
                 self.ready.push_back(dependent);
             }
         }
+        let goes_on = until.map_or_else(|| !self.has_ready(), |until| completed < until);
+        let next = if goes_on { self.take(stream) } else { None };
+        if next.is_none() {
+            self.announce(stream);
+        }
+        next
+    }
+
+    /// Whether some stream's head is ready and not taken yet.
+    fn has_ready(&mut self) -> bool {
+        while let Some(stream) = self.ready.front()
+            && !self.runnable(*stream)
+        {
+            self.ready.pop_front();
+        }
+        !self.ready.is_empty()
     }
 }
 
@@ -230,27 +250,39 @@ fn lock() -> MutexGuard<'static, State> {
     SCHEDULER.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs one piece of work without the lock, then takes it again.
-fn execute(run: Run, stream: u64) -> MutexGuard<'static, State> {
+/// Runs work of a stream without the lock, then takes it again: `run`, and what follows as far as [`State::finish`] says.
+fn execute(run: Run, stream: u64, until: Option<u64>) -> MutexGuard<'static, State> {
+    let mut run = run;
     RUNNING.fetch_add(1, Ordering::Relaxed);
-    // A panic must not leave the stream running for ever; the work has reported its error.
-    let _ = catch_unwind(AssertUnwindSafe(run));
-    RUNNING.fetch_sub(1, Ordering::Relaxed);
-    let mut state = lock();
-    if state.queues.get(&stream).is_none_or(|q| q.ops.is_empty()) {
-        // Before the program hears of the end: it may set another handler then.
-        ctrl_c::rest();
+    loop {
+        // A panic must not leave the stream running for ever; the work has reported its error.
+        let _ = catch_unwind(AssertUnwindSafe(run));
+        let mut state = lock();
+        if state.queues.get(&stream).is_none_or(|q| q.ops.is_empty()) {
+            // Before the program hears of the end: it may set another handler then.
+            ctrl_c::rest();
+        }
+        let next = state.finish(stream, until);
+        // Who waits for what this thread goes on with is not woken before it is done.
+        if !state.waiters.is_empty()
+            && (next.is_none() || state.has_ready() || state.waiters.iter().any(|t| state.done(*t)))
+        {
+            SCHEDULER.done.notify_all();
+        }
+        match next {
+            Some(next) => run = next,
+            None => {
+                RUNNING.fetch_sub(1, Ordering::Relaxed);
+                return state;
+            }
+        }
+        wake(&mut state);
     }
-    state.finish(stream);
-    if state.waiting > 0 {
-        SCHEDULER.done.notify_all();
-    }
-    state
 }
 
 /// Finds workers for what is ready.
 fn wake(state: &mut State) {
-    if state.ready.is_empty() || state.lingering > 0 {
+    if !state.has_ready() || state.lingering > 0 {
         return;
     }
     if state.idle > 0 {
@@ -311,7 +343,7 @@ fn worker() {
         let Some(run) = state.take(stream) else { continue };
         wake(&mut state);
         drop(state);
-        state = execute(run, stream);
+        state = execute(run, stream, None);
         lingered = false;
     }
 }
@@ -395,18 +427,20 @@ pub fn host_runs() {
 pub fn wait(ticket: Ticket) {
     let mut state = lock();
     while !state.done(ticket) {
-        if let Some(stream) = state.needed(ticket)
-            && let Some(run) = state.take(stream)
+        if let Some(needed) = state.needed(ticket)
+            && let Some(run) = state.take(needed.stream)
         {
             drop(state);
-            state = execute(run, stream);
+            state = execute(run, needed.stream, Some(needed.number));
             wake(&mut state);
             continue;
         }
         ctrl_c::rest();
-        state.waiting += 1;
+        state.waiters.push(ticket);
         state = SCHEDULER.done.wait(state).unwrap_or_else(PoisonError::into_inner);
-        state.waiting -= 1;
+        if let Some(at) = state.waiters.iter().position(|t| *t == ticket) {
+            state.waiters.swap_remove(at);
+        }
     }
     state.host_saw(ticket);
     drop(state);
@@ -454,6 +488,36 @@ mod tests {
             }
         }
         close(stream);
+    }
+
+    /// A state with streams 1 and 2, of so many pieces of work.
+    fn with_work(pieces: [u64; 2]) -> State {
+        let mut state = State::default();
+        for (stream, submitted) in (1..).zip(pieces) {
+            let op = || Op { run: Box::new(|| ()), after: Vec::new() };
+            let ops = (0..submitted).map(|_| op()).collect();
+            state.queues.insert(stream, Queue { ops, submitted, ..Queue::default() });
+        }
+        state
+    }
+
+    #[test]
+    fn a_thread_goes_on_with_its_stream() {
+        let mut state = with_work([4, 1]);
+        assert!(state.take(1).is_some() && state.finish(1, None).is_some());
+        // Nobody is woken for it: it is not ready but running.
+        state.ready.push_back(1);
+        assert!(!state.has_ready() && state.ready.is_empty());
+        state.announce(2);
+        assert!(state.finish(1, None).is_none(), "another stream has its turn");
+        assert_eq!(state.ready, [2, 1]);
+        // Who waits for the third piece does that one and no more, whoever else is ready.
+        assert!(state.take(1).is_some() && state.finish(1, Some(3)).is_none());
+        assert!(state.take(1).is_some() && state.finish(1, Some(4)).is_none());
+        let mut state = with_work([3, 1]);
+        state.announce(2);
+        assert!(state.take(1).is_some() && state.finish(1, Some(2)).is_some());
+        assert!(state.finish(1, Some(2)).is_none());
     }
 
     #[test]

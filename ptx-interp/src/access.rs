@@ -9,6 +9,8 @@ use ptx_isa::{Kind, Space};
 use crate::code::{Inst, Run};
 use crate::ctx::{Ctx, Site};
 use crate::lanes::Isa;
+use crate::shape::{self, Base, Lanes, Shape};
+use crate::word::Word;
 
 /// Handler of instructions that are no handler's: always asks for the slow path.
 pub(crate) unsafe fn never(_: &Ctx, _: &Inst, _: u32, _: u32) -> bool {
@@ -44,108 +46,6 @@ fn class(space: Space, base: Kind) -> Option<u8> {
         _ => return None,
     })
 }
-
-/// Value of one lane of a row that an access moves.
-trait Word: Copy + Default {
-    /// From memory of `B` bytes (the value is zero-extended).
-    unsafe fn load<const B: usize>(p: *const u8) -> Self;
-    unsafe fn store<const B: usize>(self, p: *mut u8);
-    fn sign<const B: usize>(self) -> Self;
-}
-
-impl Word for u32 {
-    #[inline(always)]
-    unsafe fn load<const B: usize>(p: *const u8) -> u32 {
-        // SAFETY: the caller checked `B` readable bytes.
-        unsafe {
-            match B {
-                1 => *p as u32,
-                2 => p.cast::<u16>().read_unaligned() as u32,
-                _ => p.cast::<u32>().read_unaligned(),
-            }
-        }
-    }
-    #[inline(always)]
-    unsafe fn store<const B: usize>(self, p: *mut u8) {
-        // SAFETY: the caller checked `B` writable bytes.
-        unsafe {
-            match B {
-                1 => *p = self as u8,
-                2 => p.cast::<u16>().write_unaligned(self as u16),
-                _ => p.cast::<u32>().write_unaligned(self),
-            }
-        }
-    }
-    #[inline(always)]
-    fn sign<const B: usize>(self) -> u32 {
-        match B {
-            1 => self as i8 as u32,
-            2 => self as i16 as u32,
-            _ => self,
-        }
-    }
-}
-
-impl Word for u64 {
-    #[inline(always)]
-    unsafe fn load<const B: usize>(p: *const u8) -> u64 {
-        // SAFETY: the caller checked 8 readable bytes.
-        unsafe { p.cast::<u64>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn store<const B: usize>(self, p: *mut u8) {
-        // SAFETY: the caller checked 8 writable bytes.
-        unsafe { p.cast::<u64>().write_unaligned(self) }
-    }
-    #[inline(always)]
-    fn sign<const B: usize>(self) -> u64 {
-        self
-    }
-}
-
-/// Base address of a lane: 32 or 64 bits.
-trait Base: Copy {
-    fn wide(self) -> u64;
-    /// The address `offset` bytes further, with as many bits as the base.
-    fn plus(self, offset: u64) -> u64;
-    fn cut(address: u64) -> Self;
-    /// Bits in which `self` and `other` differ.
-    fn differs(self, other: Self) -> Self;
-    fn join(self, other: Self) -> Self;
-    fn is_zero(self) -> bool;
-}
-macro_rules! base {
-    ($t:ty) => {
-        impl Base for $t {
-            #[inline(always)]
-            fn wide(self) -> u64 {
-                self as u64
-            }
-            #[inline(always)]
-            fn plus(self, offset: u64) -> u64 {
-                self.wrapping_add(offset as $t) as u64
-            }
-            #[inline(always)]
-            fn cut(address: u64) -> $t {
-                address as $t
-            }
-            #[inline(always)]
-            fn differs(self, other: $t) -> $t {
-                self ^ other
-            }
-            #[inline(always)]
-            fn join(self, other: $t) -> $t {
-                self | other
-            }
-            #[inline(always)]
-            fn is_zero(self) -> bool {
-                self == 0
-            }
-        }
-    };
-}
-base!(u32);
-base!(u64);
 
 // The loops below run over slices of `Ctx::lanes` lanes: 32, but the compiler does not know that.
 // Told the number it unrolls them first and then makes poor vector code of the pieces.
@@ -259,6 +159,9 @@ fn load_row<const S: u8, const B: usize, T: Word, E: Base>(
         return load_local::<B, T>(cx, &x);
     }
     let s = site::<S, false>(cx, i, first)?;
+    if B == 4 {
+        cx.shapes.meet(i.k, base);
+    }
     if mask == u32::MAX {
         let all = &base[..cx.lanes];
         if aligned {
@@ -360,6 +263,9 @@ fn store_row<const S: u8, const B: usize, T: Word, E: Base>(
         return store_local::<B, T>(cx, &x, mask, v);
     }
     let Some(s) = site::<S, true>(cx, i, first) else { return false };
+    if B == 4 {
+        cx.shapes.meet(i.k, base);
+    }
     if mask == u32::MAX
         && first & (B as u64 - 1) == 0
         && is_unit::<B, E>(&base[..cx.lanes], base[0])
@@ -448,6 +354,73 @@ fn row<const S: u8, const B: usize, T: Word>(cx: &Ctx, i: &Inst, mask: u32) -> O
     }
 }
 
+/// Where the first lane's word lies if the lanes' words lie in the shape that the instruction has met last. Lanes that
+/// do not execute count as well. `reading`: what is read beside them is there too.
+#[inline(always)]
+fn in_shape<const S: u8, L: Lanes>(
+    cx: &Ctx,
+    i: &Inst,
+    shape: &Shape,
+    reading: bool,
+) -> Option<*mut u8> {
+    let (s, reading) = match S {
+        // There is something behind it.
+        SHARED | SHARED_W => (cx.shared, false),
+        _ => (cx.sites[i.k as usize].get(), reading),
+    };
+    // SAFETY: as in `row`; `L` is what the handler is made for.
+    let (first, fit) = unsafe {
+        if is_narrow(S) {
+            let base = cx.bases.w(i.args[0]);
+            (base[0].plus(offset(i)), L::fit(base, shape))
+        } else {
+            let base = cx.bases.d(i.args[0]);
+            (base[0].plus(offset(i)), L::fit(base, shape))
+        }
+    };
+    (fit && shape.is_inside(&s, first, reading)).then(|| at(&s, first))
+}
+
+/// A load of words that lie in the shape that the instruction has met last; whether they do.
+#[inline(always)]
+fn load_shape<const S: u8, const B: usize, L: Lanes>(cx: &Ctx, i: &Inst, write: u32) -> bool {
+    if B != 4 || is_local(S) {
+        return false;
+    }
+    let Some(shape) = cx.shapes.get(i.k) else { return false };
+    let Some(first) = in_shape::<S, L>(cx, i, shape, true) else { return false };
+    // SAFETY: `in_shape` found all that is read inside; `L` is what the handler is made for. Decoding gave a `W`
+    // destination in the frame.
+    unsafe { cx.bases.set_w(i.dst, &L::words(first, shape), write) };
+    true
+}
+
+/// A store of words that lie in the shape that the instruction has met last; whether they do.
+#[inline(always)]
+fn store_shape<const S: u8, const B: usize, L: Lanes>(cx: &Ctx, i: &Inst, mask: u32) -> bool {
+    if B != 4 || is_local(S) {
+        return false;
+    }
+    let Some(shape) = cx.shapes.get(i.k) else { return false };
+    let Some(first) = in_shape::<S, L>(cx, i, shape, false) else { return false };
+    // SAFETY: decoding gave a `W` operand as value.
+    let v = unsafe { cx.bases.w(i.args[1]) };
+    if shape.unit && mask == u32::MAX {
+        // SAFETY: `in_shape` found the words of all lanes inside.
+        unsafe { first.cast::<[u32; 32]>().write_unaligned(*v) };
+        return true;
+    }
+    // In lane order, as in `store_row`.
+    let mut left = mask;
+    while left != 0 {
+        let l = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // SAFETY: as above.
+        unsafe { v[l].store::<4>(first.wrapping_offset(shape.distance[l] as isize)) }
+    }
+    true
+}
+
 #[inline(always)]
 fn do_load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u32) -> bool {
     if B == 8 {
@@ -515,20 +488,37 @@ macro_rules! by_shape {
     };
 }
 
+// What has no known shape is a function of its own: it takes all registers, the others few.
 macro_rules! instances {
-    ($isa:ident $(#[$feature:meta])?) => {
+    ($isa:ident $lanes:ident $(#[$feature:meta])?) => {
         mod $isa {
             use super::*;
             /// # Safety
             /// The processor must have the features; `i` must be decoded for what `cx` points to.
             $(#[$feature])?
             unsafe fn load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u32) -> bool {
+                // SAFETY: the same is asked for.
+                load_shape::<S, B, shape::$lanes>(cx, i, write) || unsafe { any_load::<S, B>(cx, i, mask, write) }
+            }
+            /// # Safety
+            /// As for `load`.
+            #[inline(never)]
+            $(#[$feature])?
+            unsafe fn any_load<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, write: u32) -> bool {
                 do_load::<S, B>(cx, i, mask, write)
             }
             /// # Safety
             /// As for `load`.
             $(#[$feature])?
             unsafe fn store<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32, _: u32) -> bool {
+                // SAFETY: the same is asked for.
+                store_shape::<S, B, shape::$lanes>(cx, i, mask) || unsafe { any_store::<S, B>(cx, i, mask) }
+            }
+            /// # Safety
+            /// As for `load`.
+            #[inline(never)]
+            $(#[$feature])?
+            unsafe fn any_store<const S: u8, const B: usize>(cx: &Ctx, i: &Inst, mask: u32) -> bool {
                 do_store::<S, B>(cx, i, mask)
             }
             pub(super) fn pick(store_it: bool, class: u8, bytes: u8) -> Option<Run> {
@@ -543,11 +533,11 @@ macro_rules! instances {
     };
 }
 
-instances!(baseline);
+instances!(baseline OneByOne);
 #[cfg(target_arch = "x86_64")]
-instances!(avx2 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
+instances!(avx2 Avx2 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
 #[cfg(target_arch = "x86_64")]
-instances!(avx512 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
+instances!(avx512 Avx2 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]);
 
 fn pick(isa: Isa, store: bool, m: &Mem, base: Kind) -> Option<Run> {
     let class = class(m.place.space, base)?;

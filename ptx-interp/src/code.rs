@@ -30,6 +30,8 @@ pub(crate) struct Inst {
     pub flag: bool,
     /// Whether a PTX instruction starts here (for observers).
     pub first: bool,
+    /// Branch: whether its sides are short and straight up to where they meet ([`crate::parted`]).
+    pub short: bool,
     /// Destination row.
     pub dst: Operand,
     /// Operand rows; control steps keep their numbers here, see [`Step`].

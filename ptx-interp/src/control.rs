@@ -419,6 +419,12 @@ impl Warp {
         }
     }
 
+    /// Lanes that had parted without a split of their own have met.
+    #[inline(always)]
+    pub(crate) fn lanes_met(&mut self) {
+        self.stall = 0;
+    }
+
     fn remove(&mut self, s: usize) {
         let frame = self.splits.remove(s).frame;
         self.release(frame);

@@ -12,6 +12,7 @@ use crate::code::{Kernel, WarpValue};
 use crate::control::{State, Warp};
 use crate::geometry::Geometry;
 use crate::rows::Area;
+use crate::shape::SLACK;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1).
 pub(crate) const BARRIERS: usize = 16;
@@ -64,7 +65,7 @@ impl Group {
             rank,
             warps: (0..warps).map(|_| Warp::new()).collect(),
             bars: Default::default(),
-            shared: Area::new(g.shared_bytes as usize),
+            shared: Area::new(g.shared_bytes as usize + SLACK as usize),
             tensor: RefCell::new(None),
             frames: Area::new(warps as usize * frame_stride(k)),
             rows: Area::new(warps as usize * k.warp_bytes as usize),

@@ -9,6 +9,7 @@ use ptx_isa::effect::{Fault, window};
 use crate::memory::Memory;
 use crate::region::Span;
 use crate::rows::Bases;
+use crate::shape::Shapes;
 
 /// Addresses `start .. start + size` lie at `origin + address`.
 #[derive(Copy, Clone)]
@@ -29,10 +30,13 @@ pub(crate) struct Ctx {
     pub bases: Bases,
     /// The allocation that each memory instruction touched last.
     pub sites: Box<[Cell<Site>]>,
+    /// How the addresses of each memory instruction lay to one another.
+    pub shapes: Shapes,
     pub memory: Memory,
     /// The allocation that an access outside the fast handlers touched last.
     pub last: Cell<Span>,
-    /// Shared memory of the CTA, from the address on that its rank gives it.
+    /// Shared memory of the CTA, from the address on that its rank gives it. [`crate::shape::SLACK`] bytes behind it are
+    /// there too.
     pub shared: Site,
     /// Shared memory of the cluster's CTAs by rank.
     pub cluster: Vec<(*mut u8, u64)>,

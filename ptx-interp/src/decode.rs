@@ -18,6 +18,7 @@ use crate::clock;
 use crate::code::*;
 use crate::lanes::{Isa, handler};
 use crate::liveness::{self, Rows};
+use crate::parted;
 use crate::rows::{AreaLayout, Base, Operand};
 
 impl Kernel {
@@ -194,6 +195,7 @@ impl Decoder<'_> {
             self.leave(&mut fr, 0);
         }
         self.patch(entry as usize, &block_pc);
+        parted::mark(&mut self.code[..], entry as usize);
         let arguments = |locations: &[ArgumentLocation], rows: &mut Rows| -> Box<[Argument]> {
             let argument = |at: &ArgumentLocation| match *at {
                 ArgumentLocation::Frame { offset, bytes } => Argument::Frame { offset, bytes },
@@ -257,16 +259,7 @@ impl Decoder<'_> {
         self.code.len() - 1
     }
     fn step(&mut self, fr: &mut Frame, step: Step) -> usize {
-        let inst = Inst {
-            run: access::never,
-            step,
-            flag: false,
-            first: false,
-            dst: Operand::NONE,
-            args: [Operand(0); 3],
-            k: 0,
-        };
-        self.push(fr, inst)
+        self.push(fr, blank(step, 0))
     }
     fn jump(&mut self, fr: &mut Frame, block: u32, count: u32) {
         let at = self.step(fr, Step::Jump);
@@ -445,8 +438,7 @@ impl Decoder<'_> {
     fn pure(&mut self, fr: &mut Frame, op: Op, dst: V, args: [Operand; 3], k: u32) {
         let dst = self.operand(fr, dst);
         let run = handler(self.isa, op);
-        let inst = Inst { run, step: Step::Pure, flag: false, first: false, dst, args, k };
-        self.push(fr, inst);
+        self.push(fr, Inst { run, dst, args, ..blank(Step::Pure, k) });
     }
 
     fn effect(&mut self, fr: &mut Frame, effect: &Effect, dst: &[V], src: &[V]) {
@@ -474,7 +466,6 @@ impl Decoder<'_> {
         {
             // The fast handlers of these spaces take 64-bit bases; the sum has 32 bits.
             let (narrow, wide) = fr.address_rows();
-            let step = Step::Pure;
             let mut sum = base;
             if m.place.offset != 0 {
                 let offset = Fill::Value(m.place.offset as u32 as u64);
@@ -482,26 +473,18 @@ impl Decoder<'_> {
                 let (run, args) = (handler(self.isa, Op::AddW), [base, offset, Operand(0)]);
                 sum = narrow;
                 let dst = narrow;
-                self.push(fr, Inst { run, step, flag: false, first: false, dst, args, k: 0 });
+                self.push(fr, Inst { run, dst, args, ..blank(Step::Pure, 0) });
             }
             let (run, args) = (handler(self.isa, Op::ZextWD), [sum, Operand(0), Operand(0)]);
             let dst = wide;
-            self.push(fr, Inst { run, step, flag: false, first: false, dst, args, k: 0 });
+            self.push(fr, Inst { run, dst, args, ..blank(Step::Pure, 0) });
             src[0] = (wide, Kind::D);
             if let Effect::Ld(m) | Effect::St(m) = &mut effect {
                 m.place.offset = 0;
             }
         }
         let k = self.effects.len() as u32;
-        let mut inst = Inst {
-            run: access::never,
-            step: Step::Effect,
-            flag: false,
-            first: false,
-            dst: Operand::NONE,
-            args: [Operand(0); 3],
-            k,
-        };
+        let mut inst = blank(Step::Effect, k);
         let fast = |m: &Mem, kind: Kind| {
             m.count == 1
                 && m.bytes <= 8
@@ -584,6 +567,12 @@ impl Decoder<'_> {
             },
         }
     }
+}
+
+/// An instruction without operands.
+fn blank(step: Step, k: u32) -> Inst {
+    let (run, dst, args) = (access::never as Run, Operand::NONE, [Operand(0); 3]);
+    Inst { run, step, flag: false, first: false, short: false, dst, args, k }
 }
 
 /// Marks a target that is a program counter already.

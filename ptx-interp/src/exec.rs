@@ -7,6 +7,7 @@ use crate::clock;
 use crate::code::*;
 use crate::cta::{At, Group};
 use crate::observer::{Action, EventSet, MemoryAccess, Observer, WarpEvent};
+use crate::parted::Parted;
 use crate::rows::{Bases, Operand};
 use crate::worker::{After, Stop, Stopped, Worker};
 
@@ -17,20 +18,20 @@ const SPIN_SLICE: u32 = 256;
 
 /// What the main loop keeps at hand of the split that it runs.
 #[derive(Copy, Clone)]
-struct Running {
+pub(crate) struct Running {
     /// The next instruction.
-    pc: u32,
+    pub pc: u32,
     /// Where it meets others of its warp.
-    join_pc: u32,
+    pub join_pc: u32,
     /// Its lanes.
-    lanes: u32,
+    pub lanes: u32,
     /// Lanes to write when all of `lanes` execute. Lanes that have ended may be written too: the whole row
     /// is cheapest.
-    everyone: u32,
+    pub everyone: u32,
     /// Lanes that execute: fewer than `lanes` inside a guard.
-    mask: u32,
+    pub mask: u32,
     /// Lanes to write: those of `mask`, or `everyone`.
-    write: u32,
+    pub write: u32,
 }
 
 impl Running {
@@ -63,7 +64,7 @@ impl Turn {
     /// Counts a branch; whether the turn is over.
     #[inline(always)]
     fn branched(&mut self) -> bool {
-        self.branches -= 1;
+        self.branches = self.branches.saturating_sub(1);
         self.branches == 0
     }
 }
@@ -90,25 +91,22 @@ impl<O: Observer> Worker<'_, O> {
         let mut now = self.load(group, at);
         let branches = if group.warp(at).spins { SPIN_SLICE } else { SLICE };
         let mut turn = Turn { branches, steps: 0, threads: 0 };
+        let mut parted: Option<Parted> = None;
         let stop = loop {
             let i = &code[now.pc as usize];
             if O::EVENTS.has(EventSet::ISSUE) && i.first && self.observer.wants_issue(now.pc) {
                 self.issue(group, at, now)?;
             }
+            // Most steps are of these two: a test foresees them better than a jump by a table.
+            if matches!(i.step, Step::Pure | Step::Mem) {
+                self.lanes_step(group, at, i, now)?;
+                now.pc += 1;
+                continue;
+            }
             // The frequent steps go on at once.
             let then = match i.step {
-                Step::Pure => {
-                    // SAFETY: decoding chose a handler that the processor can run, for the rows
-                    // that the bases point to.
-                    unsafe { (i.run)(&self.cx, i, now.mask, now.write) };
-                    now.pc += 1;
-                    continue;
-                }
-                Step::Mem => {
-                    self.memory_step(group, at, i, now)?;
-                    now.pc += 1;
-                    continue;
-                }
+                // Done above.
+                Step::Pure | Step::Mem => continue,
                 Step::Guard => {
                     let on = self.holds(i) & now.lanes;
                     if on != 0 && on != now.lanes {
@@ -145,6 +143,10 @@ impl<O: Observer> Worker<'_, O> {
                         Then::Go(i.dst.0)
                     } else if taken == 0 || i.dst.0 == i.k {
                         Then::Go(i.k)
+                    } else if i.short && parted.is_none() && O::EVENTS == EventSet::NONE {
+                        // Observers are shown splits.
+                        now = parted.insert(Parted::at(now, i, taken)).first();
+                        continue;
                     } else {
                         let (target, other, meet) = (i.dst.0, i.k, i.args[1].0);
                         match group.warp(at).diverge(at.split, taken, target, other, meet) {
@@ -183,19 +185,14 @@ impl<O: Observer> Worker<'_, O> {
             };
             match then {
                 Then::Go(target) => {
-                    now.pc = target;
-                    if target == now.join_pc {
-                        group.warp(at).splits[at.split].pc = target;
-                        if !group.warp(at).arrive(at.split) {
-                            break Stop::Blocked;
-                        }
-                        now = self.load(group, at);
+                    if !self.go(group, at, &mut now, &mut parted, target) {
+                        break Stop::Blocked;
                     }
                 }
                 Then::Reload => now = self.load(group, at),
                 Then::Stop(stop) => break stop,
             }
-            if turn.branched() {
+            if turn.branched() && parted.is_none() {
                 group.warp(at).splits[at.split].pc = now.pc;
                 break Stop::Slice;
             }
@@ -205,24 +202,71 @@ impl<O: Observer> Worker<'_, O> {
         Ok(stop)
     }
 
-    /// A load or store: by its handler, or lane by lane where that gives up.
+    /// Jumps to `target`, where the lanes may meet others. Whether the split goes on.
     #[inline(always)]
-    fn memory_step(
+    fn go(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        now: &mut Running,
+        parted: &mut Option<Parted>,
+        target: u32,
+    ) -> bool {
+        now.pc = target;
+        if target != now.join_pc {
+            return true;
+        }
+        if let Some(sides) = parted {
+            if let Some(second) = sides.second() {
+                *now = second;
+                return true;
+            }
+            *now = sides.together();
+            *parted = None;
+            group.warp(at).lanes_met();
+            if target != now.join_pc {
+                return true;
+            }
+        }
+        group.warp(at).splits[at.split].pc = target;
+        let goes_on = group.warp(at).arrive(at.split);
+        if goes_on {
+            *now = self.load(group, at);
+        }
+        goes_on
+    }
+
+    /// A computation, load or store by its handler, or lane by lane where that gives up.
+    #[inline(always)]
+    fn lanes_step(
         &mut self,
         group: &mut Group,
         at: At,
         i: &Inst,
         now: Running,
     ) -> Result<(), Stopped> {
-        if O::EVENTS.has(EventSet::ACCESS) && self.observer.wants_access() {
+        let told = O::EVENTS.has(EventSet::ACCESS) && i.step == Step::Mem;
+        if told && self.observer.wants_access() {
             self.access(group, at, now)?;
         }
-        // SAFETY: decoding chose the handler as for a pure step.
-        let done = unsafe { (i.run)(&self.cx, i, now.mask, now.write) };
-        if !done && let Err(fault) = self.move_lanes(i.k, now.mask, now.write) {
-            return Err(self.fault_report(group, at, now.pc, now.mask, fault));
+        // SAFETY: decoding chose a handler that the processor can run, for the rows that the bases point to.
+        if !unsafe { (i.run)(&self.cx, i, now.mask, now.write) } {
+            self.lane_by_lane(group, at, i, now)?;
         }
         Ok(())
+    }
+
+    /// A load or store whose handler has given up.
+    #[inline(never)]
+    fn lane_by_lane(
+        &mut self,
+        group: &mut Group,
+        at: At,
+        i: &Inst,
+        now: Running,
+    ) -> Result<(), Stopped> {
+        let moved = self.move_lanes(i.k, now.mask, now.write);
+        moved.map_err(|fault| self.fault_report(group, at, now.pc, now.mask, fault))
     }
 
     /// Ends `lanes` of a split, which goes on behind `pc` if it has others.

@@ -7,8 +7,9 @@
 //! | --- | --- |
 //! | [`memory`], `allocation`, `region` | global and constant memory: reserved region, allocations |
 //! | `decode`, `code`, `liveness` | lowered code to the executed stream |
-//! | `rows`, `lanes`, `access` | register rows; pure micro-ops; loads and stores of a warp |
-//! | `control`, `calls` | diverged lanes and where they meet; functions |
+//! | `rows`, `lanes` | register rows; pure micro-ops |
+//! | `access`, `word`, `shape` | loads and stores of a warp; how the addresses of its lanes lie to one another |
+//! | `control`, `parted`, `calls` | diverged lanes and where they meet; functions |
 //! | `worker`, `exec`, `effects` | one host thread; the main loop; effects |
 //! | `ctx`, `view` | what handlers, and meanings over the warp, see of the executing warp |
 //! | `atomic`, `clock`, `system`, `printf` | what effects are made of |
@@ -46,15 +47,18 @@ mod moment;
 pub mod observer;
 mod output;
 mod params;
+mod parted;
 mod printf;
 mod region;
 pub mod report;
 mod rows;
+mod shape;
 pub mod system;
 mod threads;
 mod trouble;
 mod unified;
 mod view;
+mod word;
 mod worker;
 
 pub use allocation::{Access, Allocation, MemoryError, MemoryEvent, MemoryWatcher};

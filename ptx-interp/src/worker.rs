@@ -20,6 +20,7 @@ use crate::params::Stats;
 use crate::region::Span;
 use crate::report::{FaultKind, Report};
 use crate::rows::{Bases, first};
+use crate::shape::Shapes;
 use crate::trouble::Trouble;
 
 /// A fault that ends the launch.
@@ -85,6 +86,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 std::ptr::null_mut(),
             ]),
             sites: vec![Cell::new(Site::EMPTY); l.kernel.effects.len()].into(),
+            shapes: Shapes::new(l.kernel.effects.len()),
             epoch: memory.epoch(),
             memory: memory.clone(),
             last: Cell::new(Span::NOTHING),

@@ -8,7 +8,7 @@ use common::*;
 use ptx_interp::observer::{
     Action, BarrierName, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent,
 };
-use ptx_interp::{FaultKind, LaunchError, Moment, launch_observed};
+use ptx_interp::{FaultKind, LaunchError, Moment, launch, launch_observed};
 use ptx_isa::effect::{Accessor, AsyncGroupOp, AsyncWork, MbarrierOp, Order, Proxy, Scope, window};
 use ptx_isa::{Kind, Space};
 
@@ -304,6 +304,61 @@ fn observers_combine_and_survive_faults() {
     // A launch that is not possible has no observers.
     b.params.grid[0] = 0;
     assert!(launch_observed(&k, &b.memory, &b.params, &make).1.is_empty());
+}
+
+/// A branch with `sides` that its lanes part at by the bits of a number that changes in each of 40 turns. What it does
+/// goes to `[%rd3]`: a word for each of 64 threads, of which 20 have ended before.
+fn parting(sides: &str) -> String {
+    let body = format!(
+        "{HEAD} .shared .b8 s[1024]; setp.lt.u32 %p3, %r1, 20; @%p3 exit;
+         mov.u32 %r2, 0; mad.lo.u32 %r3, %r1, 77777, 99; mov.u32 %r6, s; shl.b32 %r7, %r1, 2; xor.b32 %r8, %r7, 8;
+         add.u32 %r7, %r7, %r6; add.u32 %r8, %r8, %r6; st.shared.u32 [%r7], %r1;
+         $L: mad.lo.u32 %r3, %r3, 1664525, 1013904223; shr.u32 %r4, %r3, 28; setp.lt.u32 %p1, %r4, 9;
+         setp.eq.u32 %p2, %r4, 9; {sides}
+         $M: mad.lo.u32 %r3, %r5, 3, %r3; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 40; @%p1 bra $L;
+         st.global.u32 [%rd3], %r3; ret;"
+    );
+    module("sm_80", ".param .u64 out", &body)
+}
+
+/// Lanes part with splits where somebody looks, else without: memory, counts and faults must be the same.
+#[test]
+fn lanes_part_alike_whether_somebody_looks() {
+    let side = |r: &str| {
+        format!(
+            "ld.shared.u32 %r5, [{r}]; add.u32 %r5, %r5, %r3; @%p2 xor.b32 %r5, %r5, 5; st.shared.u32 [%r7], %r5;"
+        )
+    };
+    let (a, b) = (side("%r7"), side("%r8"));
+    let bad = "mov.u64 %rd4, 4096; @%p2 st.global.u32 [%rd4], %r3;";
+    let kernels = [
+        format!("@%p1 bra $M; {a}"),
+        format!("@!%p1 bra $M; {b}"),
+        format!("@%p1 bra $T; {a} bra $M; $T: {b}"),
+        format!("@%p1 bra $T; {a} bra.uni $M; $T: @%p2 bra $M; {b}"),
+        format!("@%p1 bra $T; {a} @%p2 exit; bra $M; $T: {b}"),
+        format!("@%p1 bra $M; {a} {bad}"),
+        format!("@!%p1 bra $M; {a} setp.eq.u32 %p2, %r4, 7; {bad}"),
+        format!("@%p1 bra $T; {a} bra $M; $T: setp.eq.u32 %p2, %r4, 7; {bad} {b}"),
+        format!("@%p1 bra $T; {a} {bad} bra $M; $T: {b}"),
+    ];
+    let mut faults = 0;
+    for sides in &kernels {
+        let k = kernel(&parting(sides));
+        let mut run = |observed: bool| {
+            let mut b = Bench::new(1, 64);
+            let out = b.buffer(&[0; 64]);
+            let result = if observed {
+                launch_observed(&k, &b.memory, &b.params, &Log::default).0
+            } else {
+                launch(&k, &b.memory, &b.params)
+            };
+            faults += usize::from(result.is_err());
+            (format!("{result:?}"), b.words(out, 64))
+        };
+        assert_eq!(run(false), run(true), "{sides}");
+    }
+    assert_eq!(faults, 8, "four kernels fault either way");
 }
 
 #[test]

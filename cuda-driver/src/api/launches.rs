@@ -32,8 +32,7 @@ pub fn parameters(function: &Function, params: In<Raw>, extra: In<usize>) -> Res
     }
     if !params.is_null() {
         for (i, (at, bytes)) in resources.params.iter().enumerate() {
-            let value = params.at(i)?.bytes(0, *bytes as usize)?;
-            block[*at as usize..][..value.len()].copy_from_slice(&value);
+            params.at(i)?.read(&mut block[*at as usize..][..*bytes as usize])?;
         }
         return Ok(block);
     }
@@ -60,8 +59,7 @@ pub fn parameters(function: &Function, params: In<Raw>, extra: In<usize>) -> Res
     if size > block.len() {
         return Err(Error::LaunchOutOfResources);
     }
-    let given = buffer.bytes(0, size)?;
-    block[..size].copy_from_slice(&given);
+    buffer.read(&mut block[..size])?;
     Ok(block)
 }
 
