@@ -57,6 +57,8 @@ pub struct Instruction {
     pub clock: bool,
     /// The assembler moves no memory access across it: copies, and waits for them.
     pub orders: bool,
+    /// A load of what nobody writes while the kernel runs (`.nc`).
+    pub read_only: bool,
     /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in
     /// another.
     pub compares: bool,
@@ -96,6 +98,7 @@ impl Instruction {
             one_lane: false,
             clock: false,
             orders: false,
+            read_only: false,
             compares: false,
             only: false,
             spill: false,

@@ -306,6 +306,7 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
     match effect {
         Effect::Ld(m) => {
             instruction.kind = AccessKind::Load;
+            instruction.read_only = opcode.has(".nc");
             instruction.bypass_l1 =
                 matches!(m.cache, Cache::Cg | Cache::Cv) || m.order != ptx_isa::effect::Order::Weak;
         }
