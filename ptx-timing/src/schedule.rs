@@ -31,10 +31,6 @@ const GROUP: usize = 24;
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
 
-/// Loads under way, at most, where they take registers of which more cost resident warps: in ptxas's code for sums of
-/// 12 to 40 loaded words, or products of them, besides 12 to 32 values it is 4 to 10.
-const DEAR_FLIGHTS: usize = 7;
-
 /// How registers are shared out between loads and what is computed.
 #[derive(Clone, Copy)]
 struct Choice {
@@ -44,16 +40,18 @@ struct Choice {
     fills: bool,
     /// Loads whose results nobody has read yet, at most.
     flights: usize,
+    /// Whether the first reader of a load ends its way; else the last does.
+    until_first: bool,
 }
 
 /// Loads take all.
-const USUAL: Choice = Choice { reserve: 0, fills: false, flights: usize::MAX };
+const USUAL: Choice = Choice { reserve: 0, fills: false, flights: usize::MAX, until_first: false };
 
 /// What is tried besides.
 const CHOICES: [Choice; 3] = [
-    Choice { reserve: 0, fills: true, flights: usize::MAX },
-    Choice { reserve: 4, fills: true, flights: usize::MAX },
-    Choice { reserve: 8, fills: true, flights: usize::MAX },
+    Choice { reserve: 0, fills: true, flights: usize::MAX, until_first: false },
+    Choice { reserve: 4, fills: true, flights: usize::MAX, until_first: false },
+    Choice { reserve: 8, fills: true, flights: usize::MAX, until_first: false },
 ];
 
 /// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
@@ -118,19 +116,23 @@ impl Schedule {
             });
             orders.push((order, peak, lean));
         }
-        // Blocks whose loads cost registers that others could have had.
-        let mut dear = vec![false; orders.len()];
+        // What blocks need that take registers of which more cost resident warps, and how many loads they have under
+        // way at most.
+        let mut dear = vec![(0, 0); orders.len()];
         for ((_, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
-            let flights = least_flights(piece);
+            let (flights, most) = flights(piece);
             let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
             let some = graph.order_within(rest, piece, Choice { flights, ..USUAL });
             let needs = piece.peak(&some, &sizes).max(*least);
             room = room.max(at_no_cost(profile, needs + own) - own);
-            *dear = flights > 0 && needs > free.saturating_sub(own);
+            if needs > free.saturating_sub(own) {
+                *dear = (needs, most);
+            }
         }
+        let most = dear.iter().map(|d| d.0).max().unwrap_or(0);
         let mut out = Self::default();
         for ((span, (mut order, mut peak, lean)), dear) in spans.iter().zip(orders).zip(dear) {
             if !saves {
@@ -138,9 +140,11 @@ impl Schedule {
             } else if let Some((piece, graph, (least, _))) = lean
                 && peak.is_some_and(|p| p > room)
             {
-                order = if dear {
+                // What one block needs is there for the others.
+                order = if dear.1 > 0 && dear.0 == most {
                     let rest = Rest::new(&piece, least, &sizes, room);
-                    graph.order_within(rest, &piece, Choice { flights: DEAR_FLIGHTS, ..USUAL })
+                    let choice = Choice { flights: dear.1, until_first: true, ..USUAL };
+                    graph.order_within(rest, &piece, choice)
                 } else {
                     graph.best_within(&piece, &least, &sizes, room)
                 };
@@ -304,13 +308,15 @@ fn loads(i: &Instruction) -> bool {
 struct Flights<'a> {
     list: &'a [Instruction],
     most: usize,
+    until_first: bool,
     /// Loads, and how many instructions that read their results are left.
     pending: Vec<(u32, usize)>,
 }
 
 impl<'a> Flights<'a> {
-    fn new(piece: &Piece<'a>, most: usize) -> Self {
-        Self { list: piece.list, most, pending: Vec::new() }
+    fn new(piece: &Piece<'a>, choice: Choice) -> Self {
+        let Choice { flights, until_first, .. } = choice;
+        Self { list: piece.list, most: flights, until_first, pending: Vec::new() }
     }
 
     fn full(&self) -> bool {
@@ -326,7 +332,9 @@ impl<'a> Flights<'a> {
         let instruction = &self.list[i as usize];
         let mut pending = std::mem::take(&mut self.pending);
         for (load, left) in &mut pending {
-            *left -= usize::from(self.reads(instruction, *load));
+            if self.reads(instruction, *load) {
+                *left = if self.until_first { 0 } else { *left - 1 };
+            }
         }
         pending.retain(|p| p.1 > 0);
         if loads(instruction) {
@@ -337,22 +345,26 @@ impl<'a> Flights<'a> {
     }
 }
 
-/// Loads that an assembler keeps under way though that costs registers: of those whose results are taken one by
-/// one, or in pairs. So does ptxas 13.5 for sums of loaded words and of products of them, besides 0 to 32 values.
-fn least_flights(piece: &Piece<'_>) -> usize {
-    let pairs = piece.list.iter().any(|i| {
-        let from = |r: &Register| piece.list.iter().position(|l| loads(l) && l.writes.contains(r));
+/// Loads that an assembler keeps under way though that costs registers, and how many it has at most where it does; 0 =
+/// it takes them as they come. Of results that are taken one by one, in pairs or to be stored: ptxas 13.5 has 3 to 10
+/// under way in sums of loaded words and of products of them besides 12 to 40 values, 2 to 8 in copies.
+fn flights(piece: &Piece<'_>) -> (usize, usize) {
+    let from = |r: &Register| piece.list.iter().position(|l| loads(l) && l.writes.contains(r));
+    let (mut pairs, mut copies) = (false, true);
+    for i in piece.list {
         let mut sources: Vec<usize> = i.reads.iter().filter_map(from).collect();
         sources.sort_unstable();
         sources.dedup();
-        sources.len() > 1
-    });
+        pairs |= sources.len() > 1;
+        copies &= sources.is_empty() || i.kind == AccessKind::Store && i.class.is_memory();
+    }
+    // Operands of matrix products are loaded when they are needed.
     let products = piece.list.iter().any(|i| i.fragment || i.class == Class::LoadMatrix);
     match () {
-        // Operands of matrix products are loaded when they are needed.
-        () if products => 0,
-        () if pairs => 5,
-        () => 3,
+        () if products => (0, 0),
+        () if pairs => (5, 6),
+        () if copies => (3, 3),
+        () => (3, 7),
     }
 }
 
@@ -456,7 +468,7 @@ impl Graph {
     /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
     /// do; besides, values are made when they are needed.
     fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
-        let mut flights = Flights::new(piece, choice.flights);
+        let mut flights = Flights::new(piece, choice);
         let mut loads: Vec<u32> =
             (0..piece.list.len() as u32).filter(|i| loads(&piece.list[*i as usize])).collect();
         loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
