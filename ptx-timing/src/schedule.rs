@@ -703,4 +703,36 @@ mod tests {
         let changes = order.windows(2).filter(|w| chain(w[0]) != chain(w[1])).count();
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
     }
+
+    /// What ptxas 13.5 for sm_90 keeps in its order.
+    #[test]
+    fn loads_pass_what_the_assembler_lets_them_pass() {
+        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Store, Sync};
+        let of = |class, read_only| {
+            let instruction = Instruction { read_only, ..Instruction::new(class, &[1], &[0]) };
+            effect(&Code { instructions: vec![instruction], ..Code::default() }, 0)
+        };
+        let global = of(Class::LoadGlobal, false);
+        let constant = of(Class::LoadGlobal, true);
+        let shared = of(Class::LoadShared, false);
+        assert!(global == Load(false) && constant == ReadOnly && shared == Load(true));
+        // What comes first, and whether loads of global memory, of what nobody writes and of shared memory wait.
+        let first = [
+            (Class::AtomicShared, AtomicShared, [false, false, true]),
+            (Class::AtomicGlobal, Sync, [true, false, true]),
+            (Class::Barrier, Sync, [true, false, true]),
+            (Class::StoreGlobal, Store(false), [true, false, false]),
+            (Class::StoreShared, Store(true), [false, false, true]),
+            (Class::Shuffle, Lanes, [false, false, false]),
+            (Class::FenceBlock, Fence, [true, true, true]),
+            (Class::FenceDevice, Fence, [true, true, true]),
+        ];
+        for (class, is, waits) in first {
+            assert!(of(class, false) == is, "{class:?}");
+            for (load, waits) in [global, constant, shared].into_iter().zip(waits) {
+                assert_eq!(ordered(is, load), waits, "{class:?}");
+                assert_eq!(ordered(load, is), waits, "{class:?}");
+            }
+        }
+    }
 }

@@ -1,0 +1,147 @@
+//! What the model makes of small kernels, beside what ptxas 13.5 makes of the same text for sm_90.
+
+use ptx_isa::Class;
+use ptx_timing::Catalog;
+use ptx_timing::code::KernelCode;
+
+/// The kernel whose instructions these are: `%rd1` and `%rd2` are arguments, `%r1` differs between lanes, `%r2` does
+/// not.
+fn kernel(body: &str) -> (u32, KernelCode) {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n) \
+         {{\n.reg .u64 %rd<30>; .reg .u32 %r<90>; .reg .f32 %f<900>; .reg .pred %p<9>; .shared .align 4 .b8 s[4096];\n\
+         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
+         mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3; shl.b32 %r3, %r1, 2;\n\
+         mov.u32 %r4, s; add.u32 %r5, %r3, %r4; ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4096];\n\
+         {body}\nst.global.f32 [%rd5], %f1;\nret; }}\n"
+    );
+    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
+    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
+    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+    let code = KernelCode::new(&program, &profile.assembler);
+    (ptx_timing::registers::estimate(&profile, &program, &code), code)
+}
+
+fn chain(count: usize) -> String {
+    (0..count).map(|i| format!("fma.rn.f32 %f1, %f1, %f2, 0f3F{:02X}0000;\n", 10 + i)).collect()
+}
+
+/// Loads, each with one that takes the result.
+fn sums(count: usize) -> String {
+    let load = |i| {
+        format!(
+            "ld.global.f32 %f{0}, [%rd4+{1}];\nadd.f32 %f1, %f1, %f{0};\n",
+            60 + i,
+            9000 + 256 * i
+        )
+    };
+    (0..count).map(load).collect()
+}
+
+const DIVERGES: &str = "setp.lt.u32 %p1, %r1, %r2;";
+const AGREES: &str = "mov.u32 %r9, %ctaid.x; setp.lt.u32 %p1, %r9, %r2;";
+
+/// Whether a branch is left of an if with this body.
+fn branches(condition: &str, body: &str) -> bool {
+    let (_, code) = kernel(&format!("{condition}\n@!%p1 bra L;\n{body}\nL:"));
+    code.code.instructions.iter().any(|i| i.class == Class::Branch && i.guard.is_some())
+}
+
+/// 8 instructions, 6 where all lanes go the same way, 20 where one loads from memory that is not shared.
+#[test]
+fn bodies_become_predicated_up_to_a_size() {
+    for (condition, most) in [(DIVERGES, 8), (AGREES, 6)] {
+        assert!(!branches(condition, &chain(most)), "{condition} {most}");
+        assert!(branches(condition, &chain(most + 1)), "{condition} {most}");
+        assert!(!branches(condition, &sums(10)), "{condition}");
+        assert!(branches(condition, &sums(11)), "{condition}");
+    }
+    let shared =
+        |count| format!("ld.shared.f32 %f50, [%r5];\nadd.f32 %f1, %f1, %f50;\n{}", chain(count));
+    assert!(!branches(DIVERGES, &shared(6)) && branches(DIVERGES, &shared(7)));
+    let store = "st.global.f32 [%rd5], %f1;";
+    assert!(!branches(DIVERGES, &format!("{}{store}", sums(1))));
+    assert!(branches(DIVERGES, &format!("{store}{}", sums(1))));
+    assert!(branches(DIVERGES, "red.shared.add.u32 [%r5], 1;"));
+}
+
+/// The way around the second side counts with the first.
+#[test]
+fn both_sides_of_an_if_become_predicated() {
+    let branches = |first: usize, second: usize| {
+        let (first, second) = (chain(first), chain(second));
+        let body = format!("{DIVERGES}\n@!%p1 bra N;\n{first}bra M;\nN:\n{second}M:");
+        let (_, code) = kernel(&body);
+        code.code.instructions.iter().any(|i| i.class == Class::Branch && i.guard.is_some())
+    };
+    assert!(!branches(7, 8));
+    assert!(branches(8, 8) && branches(7, 9));
+}
+
+/// Sums of loaded words, or of products of them, in a loop beside values that live through it: registers of ptxas.
+#[test]
+fn a_few_loads_are_under_way_whatever_they_cost() {
+    let sum = |pairs: bool, words: usize, live: usize| {
+        let mut body = String::from("mov.u32 %r8, 0;\n");
+        (0..live).for_each(|i| {
+            body += &format!("ld.volatile.global.f32 %f{}, [%rd5+{}];\n", 800 + i, 4 * i)
+        });
+        body += "L:\n";
+        let count = if words == 1 { 40 } else { 16 };
+        for i in 0..count {
+            let mut load = |first: usize, base: &str| {
+                let names: Vec<String> = (first..first + words).map(|f| format!("%f{f}")).collect();
+                let (vector, list) = match words {
+                    1 => (String::new(), names[0].clone()),
+                    _ => (format!(".v{words}"), format!("{{{}}}", names.join(", "))),
+                };
+                body += &format!("ld.global{vector}.f32 {list}, [{base}+{}];\n", 4 * words * i);
+                names
+            };
+            let first = 3 + 2 * words * i;
+            let a = load(first, "%rd4");
+            if pairs {
+                let b = load(first + words, "%rd5");
+                a.iter()
+                    .zip(&b)
+                    .for_each(|(a, b)| body += &format!("fma.rn.f32 %f1, {a}, {b}, %f1;\n"));
+            } else {
+                a.iter().for_each(|a| body += &format!("add.f32 %f1, %f1, {a};\n"));
+            }
+        }
+        (0..live).for_each(|i| body += &format!("add.f32 %f{0}, %f{0}, %f1;\n", 800 + i));
+        body += "add.s64 %rd4, %rd4, 4096; add.s64 %rd5, %rd5, 4096; add.s32 %r8, %r8, 1;\n\
+                 setp.lt.u32 %p1, %r8, 1000; @%p1 bra L;\n";
+        (0..live).for_each(|i| {
+            body += &format!("st.volatile.global.f32 [%rd5+{}], %f{};\n", 4 * i, 800 + i)
+        });
+        kernel(&body).0
+    };
+    // Whether products, words of a load, values besides: registers.
+    let ptxas = [
+        (false, 1, 0, 30),
+        (false, 1, 16, 32),
+        (false, 1, 24, 40),
+        (false, 1, 32, 48),
+        (false, 4, 0, 30),
+        (false, 4, 16, 40),
+        (false, 4, 24, 48),
+        (false, 4, 32, 56),
+        (true, 1, 0, 30),
+        (true, 1, 16, 40),
+        (true, 1, 24, 40),
+        (true, 1, 32, 56),
+        (true, 4, 0, 34),
+        (true, 4, 16, 48),
+        (true, 4, 24, 56),
+        (true, 4, 32, 64),
+    ];
+    let mut near = 0;
+    for (pairs, words, live, real) in ptxas {
+        let estimate = sum(pairs, words, live);
+        println!("{pairs} {words} {live}: {estimate}, ptxas {real}");
+        near += usize::from(estimate.abs_diff(real) <= 4);
+    }
+    assert!(near >= 14, "{near} of {} within 4", ptxas.len());
+}
