@@ -23,6 +23,7 @@ pub mod constant;
 pub mod dram;
 pub mod event;
 mod facts;
+mod flights;
 mod halves;
 mod lanes;
 mod layout;

@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 
 use crate::event::{AccessKind, Code, Event, Instruction, Register};
+use crate::flights::{Flights, flights, loads};
 use crate::live;
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
@@ -299,75 +300,6 @@ fn latency(profile: &Profile, code: &Code, pc: usize) -> u64 {
     u64::from(own.max(of_memory)).max(1)
 }
 
-/// Whether an instruction loads words that others wait for.
-fn loads(i: &Instruction) -> bool {
-    matches!(i.class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
-}
-
-/// Loads under way while an order is made.
-struct Flights<'a> {
-    list: &'a [Instruction],
-    most: usize,
-    until_first: bool,
-    /// Loads, and how many instructions that read their results are left.
-    pending: Vec<(u32, usize)>,
-}
-
-impl<'a> Flights<'a> {
-    fn new(piece: &Piece<'a>, choice: Choice) -> Self {
-        let Choice { flights, until_first, .. } = choice;
-        Self { list: piece.list, most: flights, until_first, pending: Vec::new() }
-    }
-
-    fn full(&self) -> bool {
-        self.pending.len() >= self.most
-    }
-
-    fn reads(&self, reader: &Instruction, load: u32) -> bool {
-        let writes = &self.list[load as usize].writes;
-        writes.iter().any(|w| reader.reads.contains(w))
-    }
-
-    fn issue(&mut self, i: u32) {
-        let instruction = &self.list[i as usize];
-        let mut pending = std::mem::take(&mut self.pending);
-        for (load, left) in &mut pending {
-            if self.reads(instruction, *load) {
-                *left = if self.until_first { 0 } else { *left - 1 };
-            }
-        }
-        pending.retain(|p| p.1 > 0);
-        if loads(instruction) {
-            let readers = self.list.iter().filter(|r| self.reads(r, i)).count();
-            pending.extend((readers > 0).then_some((i, readers)));
-        }
-        self.pending = pending;
-    }
-}
-
-/// Loads that an assembler keeps under way though that costs registers, and how many it has at most where it does; 0 =
-/// it takes them as they come. Of results that are taken one by one, in pairs or to be stored: ptxas 13.5 has 3 to 10
-/// under way in sums of loaded words and of products of them besides 12 to 40 values, 2 to 8 in copies.
-fn flights(piece: &Piece<'_>) -> (usize, usize) {
-    let from = |r: &Register| piece.list.iter().position(|l| loads(l) && l.writes.contains(r));
-    let (mut pairs, mut copies) = (false, true);
-    for i in piece.list {
-        let mut sources: Vec<usize> = i.reads.iter().filter_map(from).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        pairs |= sources.len() > 1;
-        copies &= sources.is_empty() || i.kind == AccessKind::Store && i.class.is_memory();
-    }
-    // Operands of matrix products are loaded when they are needed.
-    let products = piece.list.iter().any(|i| i.fragment || i.class == Class::LoadMatrix);
-    match () {
-        () if products => (0, 0),
-        () if pairs => (5, 6),
-        () if copies => (3, 3),
-        () => (3, 7),
-    }
-}
-
 /// What has to come before what.
 struct Graph {
     /// Successors with the clocks that lie between, and predecessors.
@@ -468,7 +400,7 @@ impl Graph {
     /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
     /// do; besides, values are made when they are needed.
     fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
-        let mut flights = Flights::new(piece, choice);
+        let mut flights = Flights::new(piece, choice.flights, choice.until_first);
         let mut loads: Vec<u32> =
             (0..piece.list.len() as u32).filter(|i| loads(&piece.list[*i as usize])).collect();
         loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
