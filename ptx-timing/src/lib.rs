@@ -30,6 +30,7 @@ mod layout;
 mod live;
 mod moves;
 pub mod occupancy;
+mod predicate;
 mod pressure;
 pub mod profile;
 mod reciprocals;
@@ -43,6 +44,7 @@ mod spill;
 mod transfer;
 mod uniform;
 mod unroll;
+mod uses;
 
 pub use access::WarpAccess;
 pub use profile::{Catalog, Profile, ProfileError};

@@ -9,9 +9,9 @@ use std::ops::Range;
 use ptx_isa::Class;
 use ptx_parse::code::{Flow, Function};
 
-use crate::assemble::{Uses, blocks_of};
 use crate::event::Register;
 use crate::facts::Facts;
+use crate::uses::{Uses, blocks_of};
 
 /// What a reciprocal takes ahead of a loop.
 const RECIPROCAL: u32 = 11;

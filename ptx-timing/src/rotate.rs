@@ -6,9 +6,9 @@
 use ptx_isa::{Class, Operation};
 use ptx_parse::code::Function;
 
-use crate::assemble::{Uses, blocks_of, replace};
 use crate::chains::unchanged;
 use crate::facts::Facts;
+use crate::uses::{Uses, blocks_of, replace};
 
 /// Makes one instruction of each rotation.
 pub(crate) fn find(function: &Function, facts: &mut [Facts<'_>]) {

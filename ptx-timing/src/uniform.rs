@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
-use crate::assemble::blocks_of;
 use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::Facts;
+use crate::uses::blocks_of;
 
 /// Registers whose value is the same in all lanes of a warp as far as the text shows.
 pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {

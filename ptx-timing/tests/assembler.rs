@@ -145,3 +145,25 @@ fn a_few_loads_are_under_way_whatever_they_cost() {
     }
     assert!(near >= 14, "{near} of {} within 4", ptxas.len());
 }
+
+/// Where lanes may have left a loop, a vote looks for them, once in a block; where none can, and for one that all lanes
+/// leave together, it does not.
+#[test]
+fn votes_look_for_lanes_that_may_be_absent() {
+    let vote = "vote.sync.ballot.b32 %r7, %p2, -1; vote.sync.any.pred %p3, %p2, -1;";
+    let looks = |body: &str| {
+        let (_, code) =
+            kernel(&format!("setp.lt.f32 %p2, %f1, %f2;\n{body}\nst.global.u32 [%rd5+4], %r7;"));
+        let votes = code.code.instructions.iter().filter(|i| i.class == Class::Vote);
+        votes.map(|i| (i.splits, i.extra_slots)).collect::<Vec<_>>()
+    };
+    let turns = |from: &str, step: u32| {
+        looks(&format!(
+            "mov.u32 %r8, {from};\nL: {vote}\nbar.warp.sync -1; add.u32 %r8, %r8, {step};\n\
+             setp.lt.u32 %p1, %r8, %r2; @%p1 bra L;"
+        ))
+    };
+    assert_eq!(turns("%tid.x", 32), [(true, 1), (false, 0)]);
+    assert_eq!(turns("%ctaid.x", 32), [(false, 0), (false, 0)]);
+    assert_eq!(looks(vote), [(false, 0), (false, 0)]);
+}

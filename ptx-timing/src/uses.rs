@@ -1,0 +1,59 @@
+//! Where the registers of a function are defined and used, and in which blocks.
+
+use std::collections::HashMap;
+
+use ptx_parse::code::Function;
+
+use crate::event::Register;
+use crate::facts::Facts;
+
+/// Definitions and uses of the registers of a function, by instruction.
+pub(crate) struct Uses {
+    pub definitions: HashMap<Register, Vec<usize>>,
+    pub uses: HashMap<Register, Vec<usize>>,
+}
+
+impl Uses {
+    pub fn new(facts: &[Facts<'_>]) -> Self {
+        let mut out = Self { definitions: HashMap::new(), uses: HashMap::new() };
+        for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
+            for &w in &f.instruction.writes {
+                out.definitions.entry(w).or_default().push(i);
+            }
+            for &r in f.instruction.reads.iter().chain(&f.instruction.guard) {
+                out.uses.entry(r).or_default().push(i);
+            }
+        }
+        out
+    }
+
+    pub fn written_once(&self, register: Register) -> bool {
+        self.definitions.get(&register).is_none_or(|d| d.len() == 1)
+    }
+}
+
+/// The basic block of each instruction.
+pub(crate) fn blocks_of(function: &Function) -> Vec<usize> {
+    let mut out = vec![usize::MAX; function.insts.len()];
+    for (b, block) in function.blocks.iter().enumerate() {
+        for i in block.start..block.end {
+            out[i as usize] = b;
+        }
+    }
+    out
+}
+
+/// Folds an instruction away; its readers read its operands.
+pub(crate) fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
+    facts[i].folded = true;
+    let operands = facts[i].instruction.reads.clone();
+    for &u in users {
+        let reads = &mut facts[u].instruction.reads;
+        reads.retain(|r| *r != register);
+        for &operand in &operands {
+            if !reads.contains(&operand) {
+                reads.push(operand);
+            }
+        }
+    }
+}
