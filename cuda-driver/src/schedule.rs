@@ -250,7 +250,8 @@ fn lock() -> MutexGuard<'static, State> {
     SCHEDULER.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs work of a stream without the lock, then takes it again: `run`, and what follows as far as [`State::finish`] says.
+/// Runs work of a stream without the lock, then takes it again: `run`, and what follows as far as [`State::finish`]
+/// says.
 fn execute(run: Run, stream: u64, until: Option<u64>) -> MutexGuard<'static, State> {
     let mut run = run;
     RUNNING.fetch_add(1, Ordering::Relaxed);

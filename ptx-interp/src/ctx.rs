@@ -35,8 +35,8 @@ pub(crate) struct Ctx {
     pub memory: Memory,
     /// The allocation that an access outside the fast handlers touched last.
     pub last: Cell<Span>,
-    /// Shared memory of the CTA, from the address on that its rank gives it. [`crate::shape::SLACK`] bytes behind it are
-    /// there too.
+    /// Shared memory of the CTA, from the address on that its rank gives it. [`crate::shape::SLACK`] bytes behind it
+    /// are there too.
     pub shared: Site,
     /// Shared memory of the cluster's CTAs by rank.
     pub cluster: Vec<(*mut u8, u64)>,

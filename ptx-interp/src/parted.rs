@@ -2,7 +2,7 @@
 //!
 //! A split that becomes two and meets again costs as much as a dozen instructions. Where each side of a branch is at
 //! most one basic block of computations, loads and stores that ends where the lanes meet, nothing else can happen
-//! before they do: the sides run one after the other, in the order in which splits would, under the mask of their lanes.
+//! before they do: the sides run one after the other, in the order of splits, under the mask of their lanes.
 
 use crate::code::{Inst, Step};
 use crate::exec::Running;

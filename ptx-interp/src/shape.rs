@@ -1,9 +1,9 @@
 //! Shapes of accesses: how the addresses of a row's lanes lie to one another.
 //!
-//! A block of 16 x 16 threads reads a column of a tile, a sorting network its pairs: neither side by side nor all at one
-//! place, but in the same way in every warp and every turn. An instruction that has met such addresses keeps their
-//! shape, and later ones of the same shape are known by one comparison. Then each eighth of the row is read by two loads
-//! of a vector and a permutation of both, and the check is one for all lanes.
+//! A block of 16 x 16 threads reads a column of a tile, a sorting network its pairs: neither side by side nor all at
+//! one place, but in the same way in every warp and every turn. An instruction that has met such addresses keeps their
+//! shape, and later ones of the same shape are known by one comparison. Then each quarter of the row is read by two
+//! loads of a vector and a permutation of both, and the check is one for all lanes.
 
 use std::cell::{Cell, OnceCell};
 
@@ -132,8 +132,8 @@ impl Shape {
         Some(Shape { distance, window, word, narrow, unit, low, high, reach })
     }
 
-    /// Whether the words of all lanes are aligned and lie in `s` when the first lane's is at `first`; with `reading` all
-    /// that [`Lanes::words`] touches.
+    /// Whether the words of all lanes are aligned and lie in `s` when the first lane's is at `first`; with `reading`
+    /// all that [`Lanes::words`] touches.
     #[inline(always)]
     pub(crate) fn is_inside(&self, s: &Site, first: u64, reading: bool) -> bool {
         let at = first.wrapping_sub(s.start);
