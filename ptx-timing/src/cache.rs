@@ -198,6 +198,13 @@ impl Cache {
         Lookup { hit, fill, ready: line.ready, copied: line.copied, place, evicted }
     }
 
+    /// Whether all the sectors `mask` of the line that holds `address` are there.
+    pub fn holds(&mut self, address: u64, mask: u8) -> bool {
+        let (set, tag) = self.locate(address);
+        let page = set / SETS_PER_PAGE;
+        self.touch(set, tag).is_some_and(|at| mask & !self.pages[page].lines[at].valid == 0)
+    }
+
     /// The half of the cache that is not in charge of a line keeps what it hands on.
     pub fn copy(&mut self, place: LinePlace) {
         self.pages[place.page as usize].lines[place.line as usize].copied = true;
@@ -422,6 +429,7 @@ mod tests {
             merged_sms: 0,
             write_cost: 1.0,
             partial_write_cost: 1.0,
+            fill_cost: None,
         }
     }
 

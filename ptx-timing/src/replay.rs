@@ -369,7 +369,7 @@ impl Recorder<'_> {
 
     /// An access by the instruction issued last.
     fn access(&mut self, access: &MemoryAccess<'_>) {
-        let Some((_, warp, _)) = self.last else { return };
+        let Some((_, warp, _)) = self.last.filter(|_| !self.open.is_empty()) else { return };
         let does = |action| match action {
             Action::Read => AccessKind::Load,
             Action::Write => AccessKind::Store,
@@ -582,6 +582,17 @@ impl Observer for Recorder<'_> {
         .and(EventSet::SYNC)
         .and(EventSet::PRINT)
         .and(EventSet::BLOCK);
+
+    // Where no block is recorded, the interpreter is nearly as fast as alone.
+    #[inline(always)]
+    fn wants_issue(&mut self, _pc: u32) -> bool {
+        !self.open.is_empty()
+    }
+
+    #[inline(always)]
+    fn wants_access(&mut self) -> bool {
+        !self.open.is_empty()
+    }
 
     fn block(&mut self, event: BlockEvent<'_>) {
         match event {

@@ -36,6 +36,7 @@ impl Checker<'_> {
         self.positive(&format!("{key}.bytes_per_clock"), cache.bytes_per_clock)?;
         self.positive(&format!("{key}.write_cost"), cache.write_cost)?;
         self.positive(&format!("{key}.partial_write_cost"), cache.partial_write_cost)?;
+        self.positive(&format!("{key}.fill_cost"), cache.fill_cost.unwrap_or(1.0))?;
         if cache.sector_bytes > cache.line_bytes {
             return self.fail(
                 &format!("{key}.sector_bytes"),

@@ -52,6 +52,12 @@ pub struct Global {
     /// 0 = none.
     #[serde(default)]
     pub merged_store_lines: u32,
+    /// Cycles for which it holds them back.
+    #[serde(default)]
+    pub merged_store_cycles: u32,
+    /// The same for lines that L1 holds, however many; 0 = as others.
+    #[serde(default)]
+    pub held_store_cycles: u32,
     /// Cycles between two requests for atomics of one SM.
     pub sm_atomic_cycles: f64,
 }
@@ -194,6 +200,10 @@ pub struct CacheLevel {
     /// L2: the same for a sector of which only some bytes are written.
     #[serde(default = "unit")]
     pub partial_write_cost: f64,
+    /// L2: the same for a sector that comes from device memory. Those and stores then have the way into L2 to
+    /// themselves; absent = they share that of reads, and what comes from device memory takes none.
+    #[serde(default)]
+    pub fill_cost: Option<f64>,
 }
 
 /// `[dram]`

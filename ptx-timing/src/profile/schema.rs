@@ -445,7 +445,7 @@ pub struct LaunchCosts {
     /// Cycles from the end of a block until the block that takes its place starts.
     #[serde(default)]
     pub turnaround_cycles: u32,
-    /// Cycles between two such replacements on one SM.
+    /// Cycles between two such replacements on one SM when all SMs get them, one after the other.
     #[serde(default)]
     pub replacement_cycles: u32,
     /// What each warp of the block adds to `turnaround_cycles`.

@@ -1,6 +1,7 @@
 //! What a user reads: the timing of one launch, as plain data that serialises to JSON and back.
 //!
-//! Counts and times are of the whole grid, estimated where [`Report::sampling`] says so. A number that the model does not have is absent, never guessed.
+//! Counts and times are of the whole grid, estimated where [`Report::sampling`] says so. A number that the model does
+//! not have is absent, never guessed.
 
 mod build;
 mod place;

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::port::{Port, WayIn};
 use super::report::PcCounts;
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
@@ -17,29 +18,6 @@ const UNDER_WAY: u64 = 1024;
 /// Bytes whose reads from device memory take one time.
 const LINE: u64 = 128;
 
-/// A server that moves bytes at a fixed rate, first come, first served.
-#[derive(Debug, Clone)]
-struct Port {
-    free_at: u64,
-    per_byte: f64,
-    busy: u64,
-}
-
-impl Port {
-    fn new(bytes_per_clock: f64) -> Self {
-        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock, busy: 0 }
-    }
-
-    /// Queues a transfer at `now`; returns the clocks it has to wait.
-    fn wait(&mut self, now: u64, bytes: u32) -> u64 {
-        let start = self.free_at.max(now * FRACTION);
-        let time = (f64::from(bytes) * self.per_byte) as u64;
-        self.free_at = start + time;
-        self.busy += time;
-        start / FRACTION - now
-    }
-}
-
 /// Caches and ports of one SM.
 #[derive(Debug, Clone)]
 struct SmMemory {
@@ -50,6 +28,8 @@ struct SmMemory {
     writes: Port,
     /// Lines that wait to leave for L2, the oldest first.
     stores: VecDeque<Waiting>,
+    /// The same of lines that L1 holds: they leave some time later.
+    held: VecDeque<Waiting>,
     atomics_free_at: u64,
     /// Stores and atomics on their way: when L2 begins with them, in 1/1024 clocks, and their sectors.
     pending: VecDeque<(u64, u32)>,
@@ -79,8 +59,10 @@ pub(super) struct Memory<'a> {
     profile: &'a Profile,
     sms: Vec<SmMemory>,
     l2: Option<Cache>,
-    /// What L2 sends to the SMs and takes from them.
-    l2_port: Port,
+    /// What L2 sends to the SMs, and what it takes from them where both share the way.
+    l2_reads: Port,
+    /// What L2 takes from the SMs and from device memory, where that has a way of its own.
+    l2_writes: Option<WayIn>,
     /// L2 takes no stores before this clock.
     writes_held: u64,
     dram: Dram,
@@ -124,6 +106,7 @@ impl<'a> Memory<'a> {
             reads: Port::new(profile.global.sm_bytes_per_clock),
             writes: Port::new(profile.global.sm_write_bytes_per_clock),
             stores: VecDeque::new(),
+            held: VecDeque::new(),
             atomics_free_at: 0,
             pending: VecDeque::new(),
             pending_sectors: 0,
@@ -136,7 +119,8 @@ impl<'a> Memory<'a> {
             profile,
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
-            l2_port: Port::new(l2_rate),
+            l2_reads: Port::new(l2_rate),
+            l2_writes: profile.l2.as_ref().and_then(|l2| l2.fill_cost).map(|_| WayIn::new(l2_rate)),
             writes_held: 0,
             dram: Dram::new(profile),
             atomic_units: vec![0; profile.atomics.units.max(1) as usize],
@@ -164,15 +148,20 @@ impl<'a> Memory<'a> {
         }
         let atomics = self.atomic_units.iter().max().map_or(0, |t| t.div_ceil(FRACTION));
         let stores = match self.l2 {
-            Some(_) => self.l2_port.free_at.div_ceil(FRACTION),
+            Some(_) => {
+                // Atomics go the way of reads.
+                let writes = self.l2_writes.as_ref().map_or(0, |way| way.port.free_at);
+                self.l2_reads.free_at.max(writes).div_ceil(FRACTION)
+            }
             None => self.dram.drained_at(),
         };
         atomics.max(stores)
     }
 
-    /// Clocks that L2 was busy.
+    /// Clocks that L2 was busy: the busier of its ways.
     pub fn l2_busy(&self) -> f64 {
-        self.l2_port.busy as f64 / FRACTION as f64
+        let writes = self.l2_writes.as_ref().map_or(0, |way| way.port.busy);
+        self.l2_reads.busy.max(writes) as f64 / FRACTION as f64
     }
 
     /// Counts of L1, summed over SMs, and of L2.
@@ -323,9 +312,12 @@ impl<'a> Memory<'a> {
     fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64, apart: bool) -> u64 {
         for part in parts {
             let address = origin.wrapping_add(part.offset);
+            let mut held = false;
             if let Some(l1) = &mut self.sms[sm].l1 {
                 let lined = u64::from(l1.sector_bytes()) > SECTOR;
-                l1.write_line(address, if lined { 1 } else { part.sectors }, &part.written);
+                let sectors = if lined { 1 } else { part.sectors };
+                held = self.profile.global.held_store_cycles > 0 && l1.holds(address, sectors);
+                l1.write_line(address, sectors, &part.written);
             }
             let sent = now + u64::from(part.delay);
             let most = self.profile.global.merged_store_lines as usize;
@@ -337,7 +329,8 @@ impl<'a> Memory<'a> {
             }
             self.let_out(sm, sent, most);
             let sm = &mut self.sms[sm];
-            if let Some(waiting) = sm.stores.iter_mut().find(|w| w.line == address) {
+            let queue = if held { &mut sm.held } else { &mut sm.stores };
+            if let Some(waiting) = queue.iter_mut().find(|w| w.line == address) {
                 let more = part.sectors & !waiting.part.sectors;
                 waiting.part.sectors |= part.sectors;
                 for (sum, bytes) in waiting.part.written.iter_mut().zip(part.written) {
@@ -350,17 +343,24 @@ impl<'a> Memory<'a> {
                 continue;
             }
             let leaves = sent + sm.writes.wait(sent, bytes);
-            sm.stores.push_back(Waiting { line: address, part: *part, leaves });
+            queue.push_back(Waiting { line: address, part: *part, leaves });
         }
         now
     }
 
     /// Lets out what has left an SM by `now`, and what it has no room for.
     fn let_out(&mut self, sm: usize, now: u64, most: usize) {
+        let global = &self.profile.global;
+        let [later, held] = [global.merged_store_cycles, global.held_store_cycles].map(u64::from);
         loop {
             let stores = &mut self.sms[sm].stores;
             let full = stores.len() >= most;
-            let Some(w) = stores.pop_front_if(|w| full || w.leaves <= now) else { return };
+            let left = |w: &mut Waiting| full || w.leaves.saturating_add(later) <= now;
+            let Some(w) = stores.pop_front_if(left) else { break };
+            self.leave(sm, w.leaves, &w.part, w.line);
+        }
+        let left = |w: &mut Waiting| w.leaves.saturating_add(held) <= now;
+        while let Some(w) = self.sms[sm].held.pop_front_if(left) {
             self.leave(sm, w.leaves, &w.part, w.line);
         }
     }
@@ -385,7 +385,11 @@ impl<'a> Memory<'a> {
         let cost = f64::from(whole) * l2.write_cost + f64::from(partial) * l2.partial_write_cost;
         let bytes = (cost * SECTOR as f64) as u32 + l2.request_bytes + l2.write_request_bytes;
         let sent = sent.max(self.writes_held);
-        let taken = sent + self.l2_port.wait(sent, bytes);
+        let taken = sent
+            + match &mut self.l2_writes {
+                Some(way) => way.store(sent, bytes),
+                None => self.l2_reads.wait(sent, bytes),
+            };
         let evicted = cache.write_line(address, part.sectors, &part.written);
         let cleaned = cache.clean();
         let end = self.write_back(sent, evicted).max(self.write_back(sent, cleaned));
@@ -421,7 +425,7 @@ impl<'a> Memory<'a> {
                     let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
                     // Requests go one after the other, whether of reads or of atomics.
                     let request = a.request_bytes + if compares { part.bytes } else { 0 };
-                    at += self.l2_port.wait(now, bytes.max(request));
+                    at += self.l2_reads.wait(now, bytes.max(request));
                     let (lookup, evicted) = cache.update_line(address, part.sectors);
                     if lookup.fill != 0 {
                         let end = self.fill(now, address, lookup.fill, lookup.place);
@@ -475,7 +479,7 @@ impl<'a> Memory<'a> {
             return end.max(now + port_wait) + self.profile.dram_latency();
         };
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
-        let wait = port_wait.max(self.l2_port.wait(now, bytes));
+        let wait = port_wait.max(self.l2_reads.wait(now, bytes));
         let lookup = cache.read_line(address, part.sectors);
         let near = half_of(address / LINE) == (sm / NEIGHBOURS & 1) as u64;
         let far = if near { 0 } else { self.far };
@@ -527,7 +531,11 @@ impl<'a> Memory<'a> {
         let apart = self.dram.apart(line / LINE);
         // As many reads come from the near half as from the far one.
         let near = self.profile.dram_latency().saturating_sub(self.far / 2);
-        let done = (end + near).saturating_add_signed(apart);
+        let mut done = (end + near).saturating_add_signed(apart);
+        let cost = self.profile.l2.as_ref().and_then(|l2| l2.fill_cost);
+        if let (Some(cost), Some(way)) = (cost, &mut self.l2_writes) {
+            done = way.fill(now, done, (f64::from(bytes_of(along)) * cost) as u32);
+        }
         if let Some(l2) = &mut self.l2 {
             l2.fill(place, along, done);
         }

@@ -5,10 +5,12 @@
 //! order, which keeps the queues of L2 and device memory honest. There is no randomness: the same
 //! input gives the same report.
 
+mod distributor;
 mod error;
 mod memory;
 mod pipes;
 mod plan;
+mod port;
 pub(crate) mod record;
 pub(crate) mod report;
 mod shape;
@@ -28,6 +30,7 @@ use crate::event::{BlockSource, Code};
 use crate::occupancy::{BlockNeeds, Occupancy, occupancy};
 use crate::profile::Profile;
 use crate::schedule::Schedule;
+use distributor::Distributor;
 use memory::Memory;
 use ptx_isa::Class;
 use sm::{Chip, Sm};
@@ -86,6 +89,7 @@ where
         registers,
         guard_extra: guard_extra(profile),
         memory: Memory::new(profile, sms),
+        distributor: Distributor::new(sms),
         per_pc: Vec::new(),
         last_end: 0,
         slots: 0,

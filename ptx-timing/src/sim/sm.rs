@@ -1,5 +1,6 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
+use super::distributor::Distributor;
 use super::memory::Memory;
 use super::pipes::{GLOBAL, PipeTimes};
 use super::plan::{Pipes, Plan};
@@ -63,6 +64,7 @@ pub(super) struct Chip<'a> {
     pub registers: usize,
     pub guard_extra: u64,
     pub memory: Memory<'a>,
+    pub distributor: Distributor,
     /// By stratum and instruction.
     pub per_pc: Vec<PcCounts>,
     pub last_end: u64,
@@ -122,17 +124,19 @@ impl Sm {
         chip: &mut Chip<'_>,
     ) {
         let launch = &chip.profile.launch;
-        let (earliest, gap) = match freed {
-            None => (launch.cold_cycles.into(), launch.block_cycles),
+        let start = match freed {
+            None => {
+                let next = self.last_start.map_or(0, |last| last + u64::from(launch.block_cycles));
+                next.max(launch.cold_cycles.into())
+            }
             Some(end) => {
                 let warps = trace.warps.len() as u32;
                 let turnaround =
                     launch.turnaround_cycles + warps * launch.turnaround_cycles_per_warp;
                 let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
-                (end + u64::from(turnaround), gap)
+                chip.distributor.start(end + u64::from(turnaround), gap)
             }
         };
-        let start = self.last_start.map_or(earliest, |last| earliest.max(last + u64::from(gap)));
         self.last_start = Some(start);
         self.first_start.get_or_insert(if freed.is_none() { 0 } else { start });
         let block = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
