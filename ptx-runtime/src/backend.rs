@@ -567,17 +567,13 @@ mod tests {
         assert_eq!(error.to_string(), "PTXRUN_BACKEND: `JIT` is none of auto, interp, jit");
     }
 
-    const COUNT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry count(.param .u64 to)\n{
-        .reg .b32 %r<4>; .reg .b64 %rd<4>;
-        ld.param.u64 %rd1, [to]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
-        ld.global.u32 %r2, [%rd3]; add.u32 %r2, %r2, 1; st.global.u32 [%rd3], %r2; ret;\n}\n";
-
     /// A kernel that runs a few times is not worth compiling. How long its launches last is left out here: on a busy
     /// machine one may last.
     #[test]
     fn small_launches_pay_for_compiling_after_a_while() {
         let context = Context::new(&DeviceOptions::default()).unwrap();
-        let module = Module::load(&context, COUNT, "count.ptx").unwrap();
+        let module =
+            Module::load(&context, include_str!("../tests/count.ptx"), "count.ptx").unwrap();
         let buffer = context.alloc(256).unwrap();
         let config = || LaunchConfig {
             block: [64, 1, 1],

@@ -5,10 +5,7 @@ use ptx_runtime::{
     Module, Verified,
 };
 
-const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry count(.param .u64 to)\n{
-    .reg .b32 %r<4>; .reg .b64 %rd<4>;
-    ld.param.u64 %rd1, [to]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd3]; add.u32 %r2, %r2, 1; st.global.u32 [%rd3], %r2; ret;\n}\n";
+const TEXT: &str = include_str!("count.ptx");
 
 #[test]
 fn a_kernel_that_is_launched_often_is_compiled() {

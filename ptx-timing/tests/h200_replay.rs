@@ -2,383 +2,14 @@
 //! device's, cycles near the recorded ones.
 
 mod common;
+#[path = "common/recorded.rs"]
+mod recorded;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use ptx_interp::{Access, Kernel, LaunchParams, Memory};
-use ptx_parse::module::Module;
-use ptx_timing::replay::{Replay, replay};
-use ptx_timing::{Config, Profile};
-use serde_json::Value;
+use ptx_timing::Profile;
+use recorded::{H100, Recorded, Registers, ratio, summary, table};
 
 fn h200() -> Profile {
     common::profile("H200")
-}
-
-/// Devices that kernels were recorded on: the name in the recordings, and the profile's.
-const H200: (&str, &str) = ("h200", "H200");
-const H100: (&str, &str) = ("h100", "NVIDIA H100 80GB HBM3");
-
-/// The generator of the recorded inputs.
-fn hash(i: u32) -> u32 {
-    let mut h = i.wrapping_mul(2_654_435_761);
-    h ^= h >> 15;
-    h = h.wrapping_mul(2_246_822_519);
-    h ^ h >> 13
-}
-
-/// (n - 1024) / 1024 as a 16-bit float, which holds it exactly.
-fn half(n: u32) -> u16 {
-    let (sign, magnitude) = if n < 1024 { (0x8000, 1024 - n) } else { (0, n - 1024) };
-    if magnitude == 0 {
-        return 0;
-    }
-    let top = magnitude.ilog2();
-    let fraction = (magnitude << (10 - top)) & 0x3ff;
-    sign | ((top + 5) << 10 | fraction) as u16
-}
-
-fn buffer(kind: &str, n: u32) -> Vec<u8> {
-    let (word, argument) = kind.split_once(':').unwrap_or((kind, ""));
-    let argument = || argument.parse::<u32>().unwrap();
-    let number = |i: u32| (hash(i) >> 8) as f32;
-    let words: Vec<u32> = match word {
-        "zero" => vec![0; n as usize],
-        "u32" => (0..n).map(hash).collect(),
-        "f32_01" => (0..n).map(|i| (number(i) * 2.0_f32.powi(-24)).to_bits()).collect(),
-        "f32_pm1" => (0..n).map(|i| (number(i) * 2.0_f32.powi(-23) - 1.0).to_bits()).collect(),
-        "f64_01" => {
-            let bits = |i| (f64::from(hash(i) >> 8) * 2.0_f64.powi(-24)).to_bits();
-            return (0..n).flat_map(|i| bits(i).to_le_bytes()).collect();
-        }
-        "f16_pm1" => return (0..n).flat_map(|i| half(hash(i) % 2049).to_le_bytes()).collect(),
-        "mod" => (0..n).map(|i| hash(i) % argument()).collect(),
-        "ramp" => (0..n).map(|i| i.wrapping_mul(argument())).collect(),
-        "rowptr" => (0..n)
-            .scan(0, |sum, i| {
-                let start = *sum;
-                *sum += 4 + hash(i) % 24;
-                Some(start)
-            })
-            .collect(),
-        other => panic!("unknown buffer kind {other}"),
-    };
-    words.into_iter().flat_map(u32::to_le_bytes).collect()
-}
-
-/// Which registers a launch is timed with.
-#[derive(Clone, Copy, PartialEq)]
-enum Registers {
-    Recorded,
-    Estimated,
-}
-
-/// The recordings in the repository.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing")
-}
-
-/// Launches that were recorded, with the text of their kernels.
-struct Recorded {
-    module: Module,
-    text: String,
-    cases: Vec<Value>,
-    /// Whether outputs are known bit for bit. Atomics on floats add in no fixed order.
-    exact: bool,
-    /// What they were recorded on.
-    device: (&'static str, &'static str),
-}
-
-impl Recorded {
-    fn open(folder: PathBuf, name: &str, exact: bool) -> Self {
-        let file = format!("{name}.ptx");
-        let text = std::fs::read_to_string(folder.join(&file)).unwrap();
-        let (module, diags) = ptx_parse::parse_and_verify(&text, &file);
-        assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-        let cases = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
-        let cases: Value = serde_json::from_str(&cases).unwrap();
-        let cases = cases.as_array().unwrap().clone();
-        Self { module: module.unwrap(), text, cases, exact, device: H200 }
-    }
-
-    /// The first recordings, beside the repository.
-    fn first() -> Self {
-        Self::open(common::facts().join("h200"), "kernels", true)
-    }
-
-    /// Those in the repository: kernels of many kinds.
-    fn second() -> Self {
-        Self::open(folder(), "kernels", false)
-    }
-
-    /// Those of another device that have been open for tuning longest.
-    fn fresh() -> Self {
-        Self::open(folder(), "fresh", false).on(H100)
-    }
-
-    fn third() -> Self {
-        Self::open(folder(), "third", false).on(H100)
-    }
-
-    fn fourth() -> Self {
-        Self::open(folder(), "fourth", false).on(H100)
-    }
-
-    /// Timed once as a whole; every second one by name was looked at since, the others are held back.
-    fn fifth() -> Self {
-        Self::open(folder(), "fifth", false)
-    }
-
-    /// Atomics by where lanes and warps point.
-    fn atomics() -> Self {
-        Self::open(folder(), "atomics", false)
-    }
-
-    /// Reads of what other SMs read, too.
-    fn reads() -> Self {
-        Self::open(folder(), "reads", false)
-    }
-
-    /// Stores by where lanes and warps point.
-    fn writes() -> Self {
-        Self::open(folder(), "writes", false)
-    }
-
-    /// Streams that are read and stored, by number, width and size.
-    fn mixed() -> Self {
-        Self::open(folder(), "mixed", false)
-    }
-
-    /// Written by somebody who never saw the model; held back as a whole until `seventh` was there.
-    fn sixth() -> Self {
-        Self::open(folder(), "sixth", false)
-    }
-
-    /// By another author, who never saw the model either, and held back as a whole.
-    fn seventh() -> Self {
-        Self::open(folder(), "seventh", false)
-    }
-
-    /// Whether a launch comes second, fourth and so on by name.
-    fn is_even(&self, id: &str) -> bool {
-        self.cases.iter().filter(|c| c["id"].as_str().is_some_and(|other| other < id)).count() % 2
-            == 1
-    }
-
-    /// The same launches on another device.
-    fn on(self, device: (&'static str, &'static str)) -> Self {
-        Self { device, ..self }
-    }
-
-    /// What a device returned for a launch.
-    fn returned<'a>(&self, case: &'a Value) -> &'a Value {
-        &case[self.device.0]
-    }
-}
-
-/// Runs one recorded launch; checks the first and last words of its outputs. Also the seconds of processor time
-/// that the interpreter and the simulator took.
-fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) -> (Replay, f64) {
-    let id = case["id"].as_str().unwrap();
-    let module = &recorded.module;
-    let entry = ptx_parse::lower::entry_index(module, case["entry"].as_str().unwrap()).unwrap();
-    let program = ptx_parse::lower::lower(module, entry).unwrap();
-    let kernel = Kernel::decode(Arc::new(program));
-    let memory = Memory::new(1 << 30).unwrap();
-    let dim = |k: &str| {
-        let list: Vec<u32> =
-            case[k].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as u32).collect();
-        std::array::from_fn(|i| list.get(i).copied().unwrap_or(1))
-    };
-    let mut params = LaunchParams { grid: dim("grid"), block: dim("block"), ..Default::default() };
-    params.shared_bytes = case["dynamic_smem"].as_u64().unwrap_or(0) as u32;
-    let mut outputs = Vec::new();
-    for arg in case["args"].as_array().unwrap() {
-        let bytes: Vec<u8> = if let Some(kind) = arg.get("buf") {
-            let data = buffer(kind.as_str().unwrap(), arg["n"].as_u64().unwrap() as u32);
-            // As cuMemAlloc does.
-            let at = memory.alloc(data.len() as u64, 512, id, Access::ReadWrite).unwrap();
-            memory.write(at, &data).unwrap();
-            if arg.get("out").is_some() {
-                outputs.push((at, data.len() as u64));
-            }
-            at.to_le_bytes().to_vec()
-        } else if let Some(v) = arg.get("u32") {
-            (v.as_u64().unwrap() as u32).to_le_bytes().to_vec()
-        } else {
-            (arg["f32"].as_f64().unwrap() as f32).to_le_bytes().to_vec()
-        };
-        let p = &mut params.params;
-        p.resize(p.len().next_multiple_of(bytes.len()), 0);
-        p.extend(bytes);
-    }
-    // Variables of the module lie one after the other.
-    let variables = memory.alloc(1 << 20, 256, "variables", Access::ReadWrite).unwrap();
-    let count = module.symbols.len() as u64;
-    params.symbols = (0..count).map(|i| variables + i * 65536).collect();
-    let launch = &recorded.returned(case)["launch"];
-    let given = launch["registers_per_thread"].as_u64().unwrap() as u32;
-    let given = (registers == Registers::Recorded).then_some(given);
-    let profile = tuned(common::profile(recorded.device.1));
-    let (count, _) =
-        ptx_timing::registers::of_launch(&profile, kernel.program(), params.block, given);
-    let begin = cpu_seconds();
-    let result = replay(&profile, &kernel, &memory, &params, count, config)
-        .unwrap_or_else(|e| panic!("{id}: {e}"));
-    let seconds = cpu_seconds() - begin;
-    if !recorded.exact {
-        return (result, seconds);
-    }
-    for ((at, bytes), recorded) in outputs.iter().zip(case["outputs"].as_array().unwrap()) {
-        let words = |from: u64, n: usize| -> Vec<u32> {
-            let mut raw = vec![0; n * 4];
-            memory.read(from, &mut raw).unwrap();
-            raw.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
-        };
-        let list = |k: &str| -> Vec<u32> {
-            recorded[k].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as u32).collect()
-        };
-        let (first, last) = (list("first8_u32"), list("last4_u32"));
-        assert_eq!(words(*at, first.len()), first, "{id}: first words");
-        assert_eq!(words(at + bytes - 4 * last.len() as u64, last.len()), last, "{id}: last words");
-    }
-    (result, seconds)
-}
-
-fn tuned(mut p: Profile) -> Profile {
-    for set in std::env::var("TUNE").unwrap_or_default().split(',').filter(|s| !s.is_empty()) {
-        let (key, value) = set.split_once('=').unwrap();
-        let n: f64 = value.parse().unwrap();
-        match key {
-            "policy" => {
-                p.issue.policy = match value {
-                    "0" => ptx_timing::profile::Policy::LooseRoundRobin,
-                    "1" => ptx_timing::profile::Policy::GreedyThenRoundRobin,
-                    _ => ptx_timing::profile::Policy::GreedyThenOldestBlock,
-                }
-            }
-            "stores" => p.global.merged_store_lines = n as u32,
-            "unroll" => p.assembler.unrolled_instructions = n as u32,
-            "pending" => p.atomics.sm_pending_sectors = n as u32,
-            "whole" => p.l2.as_mut().unwrap().write_cost = n,
-            "turn" => p.dram.turn_bursts = n,
-            "pipequeue" => p.issue.pipe_queue_cycles = n as u32,
-            "queue" => p.issue.memory_queue_cycles = n as u32,
-            "partial" => p.l2.as_mut().unwrap().partial_write_cost = n,
-            "atomic" => p.atomics.global_same_address_cycles = n,
-            "cold" => p.launch.cold_cycles = n as u32,
-            "dramqueue" => p.dram.queue_cycles = n as u32,
-            "div" => p.issue.divergence_cycles = n as u32,
-            "l2rate" => p.l2.as_mut().unwrap().bytes_per_clock = n,
-            other => panic!("{other}"),
-        }
-    }
-    p
-}
-
-struct Row {
-    id: String,
-    /// Clocks of the whole launch: recorded and simulated.
-    elapsed: (f64, f64),
-    /// Clocks that an SM is active, on average.
-    active: (f64, f64),
-    /// Achieved occupancy.
-    occupancy: (f64, f64),
-}
-
-fn ratio(pair: (f64, f64)) -> f64 {
-    pair.1 / pair.0
-}
-
-/// Processor time of this process so far, in seconds, where the system tells.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = |i: usize| fields.get(i).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
-    (ticks(11) + ticks(12)) / 100.0
-}
-
-fn table(
-    recorded: &Recorded,
-    registers: Registers,
-    ids: &dyn Fn(&str) -> bool,
-    shown: &dyn Fn(&str) -> bool,
-) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for case in &recorded.cases {
-        let id = case["id"].as_str().unwrap();
-        if !ids(id) {
-            continue;
-        }
-        let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
-        let (Replay { outcome, stats, .. }, seconds) = run(recorded, case, registers, config);
-        let cold = &recorded.returned(case)["ncu_cold"];
-        let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
-        let row = Row {
-            id: id.to_owned(),
-            elapsed: (counter("gpc__cycles_elapsed.max"), outcome.elapsed_cycles as f64),
-            active: (counter("sm__cycles_active.avg"), outcome.sm_active_cycles),
-            occupancy: (
-                counter("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0,
-                outcome.achieved_occupancy,
-            ),
-        };
-        rows.push(row);
-        let Some(row) = rows.last().filter(|_| shown(id)) else { continue };
-        println!(
-            "{id:22} {:8.0} / {:8.0} = {:.2}  active {:8.0} / {:8.0} = {:.2}  insts {:.2}  occ {:.2}/{:.2}  dram r {:.2} w {:.2} l2 {:.2}  {:.1e}/s; {}",
-            row.elapsed.1,
-            row.elapsed.0,
-            ratio(row.elapsed),
-            row.active.1,
-            row.active.0,
-            ratio(row.active),
-            outcome.total.issue_slots as f64 / counter("smsp__inst_executed.sum"),
-            row.occupancy.1,
-            row.occupancy.0,
-            outcome.dram_read as f64 / counter("dram__bytes_read.sum"),
-            outcome.dram_written as f64 / counter("dram__bytes_write.sum").max(1.0),
-            (outcome.l2.read_hits
-                + outcome.l2.read_misses
-                + outcome.l2.write_hits
-                + outcome.l2.write_misses) as f64
-                / counter("lts__t_sectors_srcunit_tex.sum"),
-            stats.thread_instructions as f64 / seconds,
-            outcome.bound,
-        );
-    }
-    rows
-}
-
-/// Mean absolute error, worst factor and correlation of logarithms.
-fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
-    let n = pairs.len().max(1) as f64;
-    let error = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).sum::<f64>() / n;
-    let worst = pairs.iter().map(|p| ratio(*p).max(1.0 / ratio(*p))).fold(1.0, f64::max);
-    let log: Vec<(f64, f64)> = pairs.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
-    let mean = log.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / n, m.1 + p.1 / n));
-    let sum = |f: &dyn Fn(&(f64, f64)) -> f64| log.iter().map(f).sum::<f64>();
-    let correlation = sum(&|p| (p.0 - mean.0) * (p.1 - mean.1))
-        / (sum(&|p| (p.0 - mean.0).powi(2)) * sum(&|p| (p.1 - mean.1).powi(2))).sqrt();
-    (error, worst, correlation)
-}
-
-/// Prints what some launches are off by; see [`quality`].
-fn summary<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> (f64, f64, f64) {
-    let pairs: Vec<(f64, f64)> = rows.map(|r| r.elapsed).collect();
-    let (error, worst, correlation) = quality(&pairs);
-    let mut errors: Vec<f64> = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    println!(
-        "= {title}: {} kernels, mean absolute error {:.1} %, median {:.1} %, {} within 10 %, worst {worst:.2} times \
-         off, correlation of logarithms {correlation:.4}",
-        pairs.len(),
-        error * 100.0,
-        errors.get(errors.len() / 2).unwrap_or(&0.0) * 100.0,
-        errors.iter().filter(|e| **e <= 0.1).count()
-    );
-    (error, worst, correlation)
 }
 
 fn small_recorded_kernels() {
@@ -441,7 +72,9 @@ fn stores_of_grids() {
     for row in &rows {
         let (all, active) = (ratio(row.elapsed), ratio(row.active));
         assert!(all.max(1.0 / all) < 1.06, "{}: {:?}", row.id, row.elapsed);
-        assert!(active.max(1.0 / active) < 1.16, "{}: {:?} active", row.id, row.active);
+        // Its stores wait for what comes from device memory longer than on the device.
+        let most = if row.id == "copy_strided_3" { 1.16 } else { 1.10 };
+        assert!(active.max(1.0 / active) < most, "{}: {:?} active", row.id, row.active);
     }
 }
 
@@ -471,12 +104,16 @@ fn streams_of_grids() {
     }
 }
 
-/// Stores to lines that L1 holds wait for others to the same lines: three are one request.
-fn stores_to_what_was_read() {
-    let rows = table(&Recorded::fresh(), Registers::Estimated, &|id| id == "aos_update", &|_| true);
-    let [row] = &rows[..] else { panic!("{} rows", rows.len()) };
-    let r = ratio(row.elapsed);
-    assert!(r.max(1.0 / r) < 1.15, "{}: {:?}", row.id, row.elapsed);
+/// Stores wait for others to the same line, longer where L1 holds it: eight and three leave as one request.
+fn stores_that_wait_for_others() {
+    for (set, kernel, most) in
+        [(Recorded::second(), "dct8x8", 1.06), (Recorded::fresh(), "aos_update", 1.15)]
+    {
+        let rows = table(&set, Registers::Estimated, &|id| id == kernel, &|_| true);
+        let [row] = &rows[..] else { panic!("{} rows", rows.len()) };
+        let r = ratio(row.elapsed);
+        assert!(r.max(1.0 / r) < most, "{}: {:?}", row.id, row.elapsed);
+    }
 }
 
 /// Four blocks an SM that only compute: the oldest goes first, and products with both halves keep the scheduler.
@@ -643,7 +280,7 @@ golden::tests! {
     atomics_and_shared_reads,
     stores_of_grids,
     streams_of_grids,
-    stores_to_what_was_read,
+    stores_that_wait_for_others,
     blocks_in_turn,
     every_recorded_kernel: shared("facts").on_request("takes minutes"),
     listing: shared("facts").on_request("prints for reading"),

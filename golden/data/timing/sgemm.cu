@@ -1,11 +1,11 @@
 // Products of matrices of single precision in eight steps of tuning, C = alpha A B + beta C, row major, without bounds
-// checks: the kernels that S. Boehm's "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022) measured
-// on an RTX A6000, written anew after its text, with the tile sizes of its table.
+// checks: the kernels that S. Boehm's "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022) timed on
+// an RTX A6000, written anew after its text, with the tile sizes of its table.
 
-// 1: a thread an element, neighbours in x take rows.
-extern "C" __global__ void naive(int m, int n, int k, float alpha, const float *a, const float *b, float beta, float *c) {
-    const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned col = blockIdx.y * blockDim.y + threadIdx.y;
+// An element of `c`.
+template <class Index>
+__device__ void element(int m, int n, int k, float alpha, const float *a, const float *b, float beta, float *c,
+                        const Index row, const Index col) {
     if (row < m && col < n) {
         float sum = 0.0f;
         for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + col];
@@ -13,16 +13,18 @@ extern "C" __global__ void naive(int m, int n, int k, float alpha, const float *
     }
 }
 
+// 1: a thread an element, neighbours in x take rows.
+extern "C" __global__ void naive(int m, int n, int k, float alpha, const float *a, const float *b, float beta,
+                                 float *c) {
+    const unsigned row = blockIdx.x * blockDim.x + threadIdx.x, col = blockIdx.y * blockDim.y + threadIdx.y;
+    element(m, n, k, alpha, a, b, beta, c, row, col);
+}
+
 // 2: neighbours take columns.
 extern "C" __global__ void coalesced(int m, int n, int k, float alpha, const float *a, const float *b, float beta,
                                      float *c) {
-    const int row = blockIdx.x * 32 + threadIdx.x / 32;
-    const int col = blockIdx.y * 32 + threadIdx.x % 32;
-    if (row < m && col < n) {
-        float sum = 0.0f;
-        for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + col];
-        c[row * n + col] = alpha * sum + beta * c[row * n + col];
-    }
+    const int row = blockIdx.x * 32 + threadIdx.x / 32, col = blockIdx.y * 32 + threadIdx.x % 32;
+    element(m, n, k, alpha, a, b, beta, c, row, col);
 }
 
 // 3: tiles of 32 x 32 in shared memory.
@@ -169,7 +171,7 @@ extern "C" __global__ void vectors(int m, int n, int k, float alpha, float *a, f
             update(&c[(row * TM + i) * n + col * TN + j], &sums[i * TN + j], alpha, beta);
 }
 
-// 9: as 6 with tiles 16 deep.
+// 9: as 6 with tiles 16 deep, and where the next ones are is computed behind the barrier.
 extern "C" __global__ void __launch_bounds__(256)
     deeper(int m, int n, int k, float alpha, float *a, float *b, float beta, float *c) {
     const int BM = 128, BN = 128, BK = 16, TM = 8, TN = 8;

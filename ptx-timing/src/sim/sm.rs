@@ -47,6 +47,7 @@ pub(super) struct Sm {
     block_age: u64,
     /// Which scheduler is asked first in a clock: at the pipes that they share each has its turn.
     first_scheduler: usize,
+    /// When the last of the blocks that it has from the beginning starts.
     last_start: Option<u64>,
     /// The first clock of the first block.
     first_start: Option<u64>,
@@ -127,7 +128,7 @@ impl Sm {
         let start = match freed {
             None => {
                 let next = self.last_start.map_or(0, |last| last + u64::from(launch.block_cycles));
-                next.max(launch.cold_cycles.into())
+                *self.last_start.insert(next.max(launch.cold_cycles.into()))
             }
             Some(end) => {
                 let warps = trace.warps.len() as u32;
@@ -137,7 +138,6 @@ impl Sm {
                 chip.distributor.start(end + u64::from(turnaround), gap)
             }
         };
-        self.last_start = Some(start);
         self.first_start.get_or_insert(if freed.is_none() { 0 } else { start });
         let block = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
         let state = Block {
