@@ -1,6 +1,6 @@
 // Products of matrices of single precision in eight steps of tuning, C = alpha A B + beta C, row major, without bounds
-// checks: the kernels that S. Boehm's "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance" (2022) timed on
-// an RTX A6000, written anew after its text, with the tile sizes of its table.
+// checks: the kernels that S. Boehm timed on an RTX A6000 in "How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+// Performance" (2022), written anew after its text, with the tile sizes of its table.
 
 // An element of `c`.
 template <class Index>
