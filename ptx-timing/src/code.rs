@@ -31,7 +31,9 @@ use crate::profile::Assembler;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
 use crate::uniform;
-use crate::unroll::{self, Loops};
+use crate::repeated::Loops;
+use crate::trips;
+use crate::unroll;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
 #[derive(Debug, Clone, Default)]
@@ -152,6 +154,7 @@ impl KernelCode {
             .iter()
             .map(|inst| Facts::new(program, assembler, function, inst, &number))
             .collect();
+        let trips = trips::trips(function, &facts);
         drop_temporaries(function, &number, &mut facts);
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
@@ -174,7 +177,7 @@ impl KernelCode {
                 self.words[r as usize] = 0;
             }
         }
-        let repeated = unroll::candidates(unrolled, &program.source, function, &facts);
+        let repeated = unroll::candidates(unrolled, &program.source, function, &trips, &facts);
         let mut steps = Vec::with_capacity(function.insts.len());
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();

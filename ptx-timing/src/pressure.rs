@@ -190,13 +190,6 @@ impl Piece<'_> {
     pub fn peak_at_ease(&self, order: &[u32], sizes: &Sizes) -> u32 {
         let list = |place: usize| &self.list[order[place] as usize];
         let mut at = self.behind(sizes);
-        for &r in self.looped.iter().filter(|r| sizes.fetched(**r)) {
-            at.left.retain(|left| left.0 != r);
-            if !at.live.contains(r) {
-                at.live.insert(r);
-                at.words += sizes.of(r);
-            }
-        }
         let mut living = vec![0; order.len()];
         // Words that become free at each place.
         let mut freed = vec![0; order.len()];
@@ -235,7 +228,15 @@ impl Piece<'_> {
                 None => left.push((r, 1)),
             }
         }
-        Point { live, words, left }
+        let mut at = Point { live, words, left };
+        for &r in self.looped.iter().filter(|r| sizes.fetched(**r)) {
+            at.left.retain(|left| left.0 != r);
+            if !at.live.contains(r) {
+                at.live.insert(r);
+                at.words += sizes.of(r);
+            }
+        }
+        at
     }
 
     /// An order that keeps few words alive: the text's, or one made from the end, which always takes the

@@ -155,6 +155,7 @@ impl Schedule {
                 let more = piece.peak_at_ease(&order, &sizes).min(room);
                 peak = peak.map(|peak| peak.max(more));
             }
+            if std::env::var_os("DUMP").is_some() { println!("SPAN {} room {room} peak {peak:?} order {:?}", span.start, order); }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
                 out.blocks.push((span.start as u32, order));
@@ -213,8 +214,10 @@ enum MemoryEffect {
     /// A load of what nobody writes meanwhile.
     ReadOnly,
     Store(bool),
-    /// Exchanges between lanes: they keep their order, and memory does not care for them.
+    /// Votes and other exchanges between lanes: memory does not care for them, nor they for each other.
     Lanes,
+    /// Shuffles: the same, and barriers let them pass, too.
+    Shuffle,
     /// Atomics on shared memory.
     AtomicShared,
     /// Barriers, atomics on other memory: nothing moves across that others could write.
@@ -236,7 +239,8 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
         Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait => {
             MemoryEffect::Fence
         }
-        Class::Shuffle | Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
+        Class::Shuffle => MemoryEffect::Shuffle,
+        Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
         Class::LoadConst | Class::Texture => MemoryEffect::None,
         c if c.is_memory() => match instruction.kind {
             AccessKind::Load if instruction.read_only => MemoryEffect::ReadOnly,
@@ -250,13 +254,13 @@ fn effect(code: &Code, pc: usize) -> MemoryEffect {
 }
 
 fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
-    use MemoryEffect::{AtomicShared, Fence, Lanes, Load, None, ReadOnly, Store, Sync};
+    use MemoryEffect::{AtomicShared, Fence, Lanes, Load, None, ReadOnly, Shuffle, Store, Sync};
     match (before, after) {
         (None, _) | (_, None) => false,
         (Fence, _) | (_, Fence) => true,
-        (ReadOnly, _) | (_, ReadOnly) => false,
+        (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
         (Sync, _) | (_, Sync) => true,
-        (Lanes, Lanes) | (AtomicShared, AtomicShared) => true,
+        (AtomicShared, AtomicShared) => true,
         (AtomicShared, Load(a) | Store(a)) | (Load(a) | Store(a), AtomicShared) => a,
         (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
         (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
@@ -639,7 +643,7 @@ mod tests {
     /// What ptxas 13.5 for sm_90 keeps in its order.
     #[test]
     fn loads_pass_what_the_assembler_lets_them_pass() {
-        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Store, Sync};
+        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Shuffle, Store, Sync};
         let of = |class, read_only| {
             let instruction = Instruction { read_only, ..Instruction::new(class, &[1], &[0]) };
             effect(&Code { instructions: vec![instruction], ..Code::default() }, 0)
@@ -655,7 +659,8 @@ mod tests {
             (Class::Barrier, Sync, [true, false, true]),
             (Class::StoreGlobal, Store(false), [true, false, false]),
             (Class::StoreShared, Store(true), [false, false, true]),
-            (Class::Shuffle, Lanes, [false, false, false]),
+            (Class::Shuffle, Shuffle, [false, false, false]),
+            (Class::Vote, Lanes, [false, false, false]),
             (Class::FenceBlock, Fence, [true, true, true]),
             (Class::FenceDevice, Fence, [true, true, true]),
         ];
@@ -665,6 +670,18 @@ mod tests {
                 assert_eq!(ordered(is, load), waits, "{class:?}");
                 assert_eq!(ordered(load, is), waits, "{class:?}");
             }
+        }
+        // Exchanges between lanes change places with each other; only shuffles do with barriers.
+        for (first, second, waits) in [
+            (Shuffle, Shuffle, false),
+            (Lanes, Lanes, false),
+            (Shuffle, Lanes, false),
+            (Shuffle, Sync, false),
+            (Lanes, Sync, true),
+            (Shuffle, Fence, true),
+        ] {
+            assert_eq!(ordered(first, second), waits);
+            assert_eq!(ordered(second, first), waits);
         }
     }
 }

@@ -1,70 +1,212 @@
-//! Loops that the assembler repeats: four turns of a short loop become one block of machine code.
+//! Which loops the assembler repeats: several turns, or all of them, become one block of machine code.
 //!
-//! That saves three of four comparisons and branches, and loads of several turns are under way at
-//! once. A trace has the turns one after the other; here four in a row become the events of the
-//! block that stands for them.
+//! That saves comparisons and branches, and loads of several turns are under way at once. How many turns depends on
+//! whether the text tells how many there are, and on what is in one; the numbers are those of ptxas 13.5 for loops of
+//! multiply-adds, loads and stores of all lengths (sm_86 and sm_90).
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use ptx_isa::{Class, Operation};
 use ptx_parse::code::{Flow, Function};
 
-use crate::event::{AccessKind, Event, Instruction, Register};
+use crate::event::Register;
 use crate::facts::Facts;
+use crate::trips::{self, Trip};
 
-/// Turns that one block stands for, the most first.
+/// Turns that one block stands for if nobody knows how many there are, the most first.
 const TURNS: [usize; 2] = [4, 2];
+
+/// A load from shared memory allows so many instructions more in a loop whose turns nobody knows.
+const FOR_SHARED_LOAD: u32 = 5;
+
+/// Those with loads from global memory may have so many.
+const WITH_GLOBAL_LOADS: u32 = 46;
+
+/// None may have more.
+const MOST: u32 = 96;
+
+/// A loop whose turns are known is written out if its instructions, less these for each turn, ...
+const SAVED: u32 = 8;
+
+/// ... are no more than these in all turns, ...
+const WRITTEN_OUT: u32 = 384;
+
+/// ... nor with those more than these.
+const WRITTEN_OUT_AT_ALL: u32 = 2000;
+
+/// A loop with too many turns for that has so many instructions in a block, with those that are left over, ...
+const SOME: u32 = 350;
+
+/// ... if a turn has no more than these.
+const TURN: u32 = 72;
 
 /// A loop that is repeated, by the numbers of its function's instructions.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub start: u32,
     pub end: u32,
+    /// Turns that one block stands for, the most first.
+    pub turns: Vec<usize>,
     /// What only the last of several turns needs.
-    once: Vec<u32>,
-    /// Additions of a constant to a register: all turns start from its first value.
-    steps: Vec<u32>,
-    /// Whether less than four turns are repeated too: the assembler does not know how many there are.
-    halves: bool,
+    pub once: Vec<u32>,
+    /// Additions of a constant to a register, with the constant: all turns start from its first value.
+    pub steps: Vec<(u32, i64)>,
+    /// What the turns of a loop that is written out have no need of.
+    pub folds: Folds,
 }
 
-/// The machine code of several turns.
-#[derive(Debug, Clone)]
-struct Version {
-    turns: usize,
-    /// For each instruction: the event among those of the turns, and its own number.
-    events: Vec<(u32, u32)>,
+/// Instructions that cost less where the number of the turn is a constant.
+#[derive(Debug, Default)]
+pub(crate) struct Folds {
+    /// Their results are constants.
+    pub known: Vec<u32>,
+    /// Their results differ from those of the first turn by constants, which fit into what reads them.
+    pub first: Vec<u32>,
 }
 
-#[derive(Debug, Clone)]
-struct Loop {
-    first: u32,
-    /// Instructions of a turn.
-    len: usize,
-    versions: Vec<Version>,
-}
-
-/// The repeated loops of a kernel.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Loops {
-    list: Vec<Loop>,
-}
-
-/// The loops of a function that the assembler repeats. `most` is for the instructions of four turns.
+/// The loops of a function that the assembler repeats. `most` is for the instructions of a turn.
 pub(crate) fn candidates(
     most: u32,
     source: &str,
     function: &Function,
+    trips: &[Trip],
     facts: &[Facts<'_>],
 ) -> Vec<Candidate> {
+    if most == 0 {
+        return Vec::new();
+    }
     let found = function.blocks.iter().filter_map(|b| {
-        let turns_back = (b.end as usize).checked_sub(1).filter(|last| {
-            matches!(function.insts[*last].flow,
-                Flow::Bra(t) if function.blocks[t as usize].start == b.start)
-        });
-        candidate(most, source, function, facts, (b.start, b.end), turns_back?)
+        let branch = (b.end as usize).checked_sub(1)?;
+        let Flow::Bra(target) = function.insts[branch].flow else { return None };
+        let start = function.blocks[target as usize].start;
+        let inside = |other: u32| start < other && other < b.end;
+        // Blocks that are executed under a predicate belong to the one around them.
+        let joined = |i: &u32| facts[*i as usize].continues;
+        let whole = function.blocks.iter().map(|b| b.start).filter(|s| inside(*s)).all(|s| joined(&s));
+        if start > b.start || !whole {
+            return None;
+        }
+        let trip = trips.iter().find(|t| t.branch as usize == branch);
+        candidate(most, source, function, facts, (start, b.end), trip)
     });
     found.collect()
+}
+
+/// The instructions of a loop, but the branch.
+struct Body<'a, 'b> {
+    function: &'a Function,
+    facts: &'a [Facts<'b>],
+    list: Vec<usize>,
+}
+
+impl Body<'_, '_> {
+    fn writers(&self, r: Register) -> impl Iterator<Item = usize> + '_ {
+        let list = self.list.iter().copied();
+        list.filter(move |i| self.facts[*i].instruction.writes.contains(&r))
+    }
+
+    /// The constant that an instruction adds to a register.
+    fn step(&self, i: usize) -> Option<i64> {
+        let f = &self.facts[i];
+        let i = &f.instruction;
+        let adds = matches!(f.op, Operation::Add | Operation::Sub) && f.constants == 1;
+        let itself = i.guard.is_none() && i.reads[..] == i.writes[..] && i.writes.len() == 1;
+        if !adds || !itself || self.writers(i.writes[0]).count() != 1 {
+            return None;
+        }
+        trips::added(f)
+    }
+
+    fn counts(&self, r: Register) -> bool {
+        self.writers(r).next().is_some_and(|i| self.step(i).is_some())
+    }
+
+    fn fixed(&self, r: Register) -> bool {
+        self.writers(r).next().is_none()
+    }
+
+    /// Whether a step makes a counter that only the comparison reads, or addresses into whose accesses it fits, those
+    /// that are made of it once in all turns among them.
+    fn only_counts(&self, step: usize, compare: usize, first: &[u32]) -> bool {
+        let r = self.facts[step].instruction.writes[0];
+        let others = |j: &&usize| **j != step && **j != compare && !first.contains(&(**j as u32));
+        self.list.iter().filter(others).all(|j| {
+            let f = &self.facts[*j];
+            let reads = f.instruction.reads.contains(&r) || f.instruction.guard == Some(r);
+            let base = f.place.is_some_and(|p| p.base == Some(r));
+            !reads || f.instruction.class.is_memory() && base
+        })
+    }
+
+    /// Machine instructions of a turn without those of `but`, as the assembler weighs them, and how many of them load
+    /// from shared and from global memory.
+    fn size(&self, but: &[usize]) -> (u32, u32, u32) {
+        let (mut size, mut shared, mut global) = (0, 0, 0);
+        for &i in self.list.iter().filter(|i| !but.contains(i)) {
+            let own = &self.facts[i].instruction;
+            let weight = match own.class {
+                Class::AtomicGlobal => 12,
+                Class::IntDiv | Class::IntDivSigned => 16,
+                Class::F32Scaled => 5,
+                Class::IntMul64 => 4,
+                // Their addresses are computed besides.
+                _ if own.fragment => 8,
+                class if class.is_memory() => 2 * own.merged,
+                _ => 1,
+            };
+            let guarded = u32::from(self.function.insts[i].guard.is_some());
+            size += weight + own.extra_slots + guarded;
+            let loads = own.class == Class::LoadShared && !own.fragment;
+            shared += if loads { own.merged } else { 0 };
+            global += u32::from(own.class == Class::LoadGlobal);
+        }
+        (size, shared, global)
+    }
+
+    /// What is constant if `counters` are in each turn, and what differs by a constant from turn to turn.
+    fn folds(&self, counters: &[Register], but: &[usize]) -> Folds {
+        let mut known: HashSet<Register> = counters.iter().copied().collect();
+        // Registers that differ from turn to turn by a constant, or not at all.
+        let mut even: HashSet<Register> = HashSet::new();
+        for &i in self.list.iter().filter(|i| self.step(**i).is_some()) {
+            even.extend(&self.facts[i].instruction.writes);
+        }
+        let mut folds = Folds::default();
+        for &i in self.list.iter().filter(|i| !but.contains(i)) {
+            let f = &self.facts[i];
+            let own = &f.instruction;
+            let once = own.writes.iter().all(|w| self.writers(*w).count() == 1);
+            let plain = own.class.is_arithmetic() && own.class != Class::Shuffle && !f.varies;
+            if !plain || !once || own.guard.is_some() || own.writes.is_empty() {
+                continue;
+            }
+            let all = |set: &dyn Fn(&Register) -> bool| own.reads.iter().all(set);
+            if !own.reads.is_empty() && all(&|r| known.contains(r)) {
+                known.extend(&own.writes);
+                folds.known.push(i as u32);
+                continue;
+            }
+            // What is multiplied has to be a constant or stay the same, unless the other factor is a constant.
+            let adds = |r: &Register| f.arguments.iter().any(|a| a.0 == Some(*r));
+            let differs = |r: &Register| known.contains(r) || even.contains(r);
+            let fits = match f.op {
+                Operation::Add | Operation::Sub => true,
+                Operation::Shl => f.arguments.last().is_some_and(|a| a.1.is_some()),
+                Operation::Mul | Operation::Mad => f.arguments.iter().take(2).any(|a| a.1.is_some()),
+                // A product that went into the sum.
+                Operation::Other => {
+                    own.class == Class::IntMulWide && own.reads.iter().all(|r| !differs(r) || adds(r))
+                }
+                _ => false,
+            };
+            let whole = f.opcode.types().next().is_some_and(|t| !t.is_float());
+            if all(&|r| self.fixed(*r)) || fits && whole && all(&|r| differs(r) || self.fixed(*r)) {
+                even.extend(&own.writes);
+                folds.first.push(i as u32);
+            }
+        }
+        folds
+    }
 }
 
 fn candidate(
@@ -73,209 +215,92 @@ fn candidate(
     function: &Function,
     facts: &[Facts<'_>],
     (start, end): (u32, u32),
-    branch: usize,
+    trip: Option<&Trip>,
 ) -> Option<Candidate> {
+    let branch = end as usize - 1;
     let guard = facts[branch].instruction.guard.filter(|_| !facts[branch].folded)?;
     let before = start.checked_sub(1).map_or(0, |i| function.insts[i as usize].span.end);
     let text = source.get(before as usize..function.insts[branch].span.end as usize)?;
     if text.contains("nounroll") {
         return None;
     }
-    let body: Vec<usize> = (start as usize..branch).filter(|i| !facts[*i].folded).collect();
+    let list: Vec<usize> = (start as usize..branch).filter(|i| !facts[*i].folded).collect();
     let plain = |i: &usize| {
-        let f = &facts[*i];
-        matches!(function.insts[*i].flow, Flow::Next)
-            && !f.instruction.orders
-            && repeats(&f.instruction)
+        let class = facts[*i].instruction.class;
+        let branches = matches!(class, Class::Branch | Class::F64Rsqrt) || class.has_branches();
+        matches!(function.insts[*i].flow, Flow::Next) && !branches
     };
-    if !body.iter().all(plain) {
+    if !list.iter().all(plain) {
         return None;
     }
-    let writers = |r: Register| {
-        body.iter().copied().filter(move |i| facts[*i].instruction.writes.contains(&r))
-    };
-    let step = |i: usize| {
-        let f = &facts[i];
-        let i = &f.instruction;
-        matches!(f.op, Operation::Add | Operation::Sub)
-            && f.constants == 1
-            && i.guard.is_none()
-            && i.reads[..] == i.writes[..]
-            && i.writes.len() == 1
-            && writers(i.writes[0]).count() == 1
-    };
-    let compare = writers(guard).next_back().filter(|i| facts[*i].op == Operation::Compare)?;
-    let counts = |r: &Register| writers(*r).next().is_some_and(step);
-    let fixed = |r: &Register| writers(*r).next().is_none();
+    let body = Body { function, facts, list };
+    let compare = body.writers(guard).last().filter(|i| facts[*i].op == Operation::Compare)?;
     let reads = &facts[compare].instruction.reads;
-    if !(reads.iter().any(counts) && reads.iter().all(|r| counts(r) || fixed(r))) {
+    let counted = reads.iter().all(|r| body.counts(*r) || body.fixed(*r));
+    if !reads.iter().any(|r| body.counts(*r)) || !counted {
         return None;
     }
-    let size: u32 = body.iter().map(|i| size(&facts[*i].instruction)).sum();
+    let all: Vec<usize> = body.list.iter().copied().filter(|i| body.step(*i).is_some()).collect();
+    let steps_and_test: Vec<usize> = all.iter().copied().chain([compare]).collect();
+    let (size, shared, global) = body.size(&steps_and_test);
     let equality = facts[compare].opcode.has(".ne") || facts[compare].opcode.has(".eq");
-    let stores = body.iter().any(|i| {
-        let i = &facts[*i].instruction;
-        i.class.is_memory() && i.kind != AccessKind::Load
-    });
-    // Loops that only load are worth more, where the bound is no multiple of turns counted before.
-    let most = if equality || stores { most } else { most * 7 / 5 };
-    if (size + 1) * TURNS[0] as u32 > most {
+    let turns = match trip {
+        Some(trip) => known(size, trip.turns)?,
+        None => {
+            let more = most + FOR_SHARED_LOAD * shared;
+            let most = more.max(if global > 0 { WITH_GLOBAL_LOADS } else { 0 }).min(MOST);
+            // What is left over has a loop of its own, or is written out.
+            (size <= most).then(|| TURNS[..if equality { 1 } else { 2 }].to_vec())?
+        }
+    };
+    let whole = trip.is_some_and(|t| turns[0] == t.turns);
+    let mut folds = body.folds(if whole { reads } else { &[] }, &steps_and_test);
+    if whole {
+        folds.known.extend([compare as u32, branch as u32]);
+        folds.known.extend(reads.iter().flat_map(|r| body.writers(*r)).map(|i| i as u32));
+    }
+    let only = all.iter().filter(|i| body.only_counts(**i, compare, &folds.first));
+    let mut once: Vec<u32> = only.map(|i| *i as u32).collect();
+    once.extend([compare as u32, branch as u32]);
+    let steps = all.into_iter().filter_map(|i| Some((i as u32, body.step(i)?))).collect();
+    Some(Candidate { start, end, turns, once, steps, folds })
+}
+
+/// How many turns one block stands for where the text tells how many there are; `None` = one.
+fn known(size: u32, turns: usize) -> Option<Vec<usize>> {
+    let all = u32::try_from(turns).ok().filter(|t| *t > 1)?;
+    let more = size.saturating_sub(SAVED).saturating_mul(all);
+    if more <= WRITTEN_OUT && size.saturating_mul(all) <= WRITTEN_OUT_AT_ALL {
+        return Some(vec![turns]);
+    }
+    if size > TURN {
         return None;
     }
-    let steps: Vec<usize> = body.iter().copied().filter(|i| step(*i)).collect();
-    // Counters that nobody else reads, and addresses whose steps fit into the accesses.
-    let only_counts = |i: &usize| {
-        let r = facts[*i].instruction.writes[0];
-        body.iter().filter(|j| **j != *i && **j != compare).all(|j| {
-            let f = &facts[*j];
-            let reads = f.instruction.reads.contains(&r) || f.instruction.guard == Some(r);
-            !reads || f.instruction.class.is_memory() && f.place.is_some_and(|p| p.base == Some(r))
-        })
-    };
-    let mut once: Vec<u32> = steps.iter().filter(|i| only_counts(i)).map(|i| *i as u32).collect();
-    once.extend([compare as u32, branch as u32]);
-    let steps = steps.into_iter().map(|i| i as u32).collect();
-    Some(Candidate { start, end, once, steps, halves: !equality })
+    let most = SOME / size.max(1);
+    // As many as there is room for, those that are left over among them.
+    let some = (2..=most.min(all)).rev().find(|k| k + all % k <= most)?;
+    let rest = all % some;
+    let list = [some, rest].into_iter().filter(|n| *n > 1).map(|n| n as usize);
+    Some(list.collect())
 }
 
-/// Whether the assembler repeats a loop with this instruction.
-fn repeats(i: &Instruction) -> bool {
-    let across = matches!(
-        i.class,
-        Class::Barrier
-            | Class::WarpSync
-            | Class::Shuffle
-            | Class::Vote
-            | Class::Match
-            | Class::Redux
-            | Class::AtomicGlobal
-            | Class::AtomicShared
-            | Class::Branch
-    );
-    !across && !i.class.has_branches()
-}
+#[cfg(test)]
+mod tests {
+    use super::known;
 
-/// Machine instructions, roughly.
-fn size(i: &Instruction) -> u32 {
-    let own = match i.class {
-        Class::IntAdd64 | Class::Shift64 | Class::CompareSelect => 2,
-        Class::IntMul64 | Class::F32Scaled => 4,
-        _ => 1,
-    };
-    own + i.extra_slots
-}
-
-impl Loops {
-    /// Adds a loop: its code for several turns goes behind `code`, and for each such instruction the one
-    /// that it stands for is returned. `pc` gives the number of an instruction of the function.
-    pub fn add(
-        &mut self,
-        candidate: &Candidate,
-        code: &mut Vec<Instruction>,
-        leaders: &mut Vec<u32>,
-        words: &mut Vec<u8>,
-        pc: &dyn Fn(u32) -> Option<u32>,
-    ) -> Vec<u32> {
-        let pcs: Vec<u32> = (candidate.start..candidate.end).filter_map(pc).collect();
-        let numbers = |list: &[u32]| -> Vec<u32> { list.iter().filter_map(|i| pc(*i)).collect() };
-        let (once, steps) = (numbers(&candidate.once), numbers(&candidate.steps));
-        let contiguous = pcs.windows(2).all(|w| w[1] == w[0] + 1);
-        let Some(&first) = pcs.first().filter(|_| contiguous) else { return Vec::new() };
-        let mut stands_for = Vec::new();
-        let mut versions = Vec::new();
-        for &turns in &TURNS[..if candidate.halves { 2 } else { 1 }] {
-            leaders.push(code.len() as u32);
-            let mut now: HashMap<Register, Register> = HashMap::new();
-            let mut events = Vec::new();
-            for turn in 0..turns {
-                let last = turn + 1 == turns;
-                for (at, pc) in pcs.iter().enumerate() {
-                    if !last && once.contains(pc) {
-                        continue;
-                    }
-                    let own = copy(&code[*pc as usize], steps.contains(pc), last, &mut now, words);
-                    events.push(((turn * pcs.len() + at) as u32, code.len() as u32));
-                    stands_for.push(*pc);
-                    code.push(own);
-                }
-            }
-            versions.push(Version { turns, events });
-        }
-        self.list.push(Loop { first, len: pcs.len(), versions });
-        stands_for
+    #[test]
+    fn known_turns() {
+        // What ptxas 13.5 makes of loops of multiply-adds.
+        assert_eq!(known(8, 128), Some(vec![128]));
+        assert_eq!(known(16, 48), Some(vec![48]));
+        assert_eq!(known(16, 64), Some(vec![16]));
+        assert_eq!(known(12, 128), Some(vec![25, 3]));
+        assert_eq!(known(24, 64), Some(vec![10, 4]));
+        assert_eq!(known(40, 17), Some(vec![5, 2]));
+        assert_eq!(known(48, 8), Some(vec![8]));
+        assert_eq!(known(64, 1000), Some(vec![5]));
+        assert_eq!(known(96, 4), Some(vec![4]));
+        assert_eq!(known(96, 5), None);
+        assert_eq!(known(74, 64), None);
     }
-
-    /// Puts the code for several turns into the place of turns that follow each other.
-    pub fn apply(&self, events: &mut Vec<Event>) {
-        if self.list.is_empty() {
-            return;
-        }
-        let mut out = Vec::new();
-        // What of `events` is in `out`.
-        let mut done = 0;
-        let mut at = 0;
-        while at < events.len() {
-            let Some(own) = self.list.iter().find(|l| l.first == events[at].pc) else {
-                at += 1;
-                continue;
-            };
-            let whole = |from: usize| {
-                let turn = events.get(from..from + own.len);
-                turn.is_some_and(|t| t.iter().zip(own.first..).all(|(e, pc)| e.pc == pc))
-            };
-            let begin = at;
-            let mut turns = 0;
-            while whole(at + turns * own.len) {
-                turns += 1;
-            }
-            for version in &own.versions {
-                while turns >= version.turns {
-                    out.extend_from_slice(&events[done..at]);
-                    let turn =
-                        |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
-                    out.extend(version.events.iter().map(turn));
-                    at += version.turns * own.len;
-                    turns -= version.turns;
-                    done = at;
-                }
-            }
-            at += turns * own.len;
-            at += usize::from(at == begin);
-        }
-        if done > 0 {
-            out.extend_from_slice(&events[done..]);
-            *events = out;
-        }
-    }
-}
-
-/// An instruction in one of several turns. Values of all but the last turn get registers of their own.
-fn copy(
-    instruction: &Instruction,
-    step: bool,
-    last: bool,
-    now: &mut HashMap<Register, Register>,
-    words: &mut Vec<u8>,
-) -> Instruction {
-    let mut own = instruction.clone();
-    // Another turn's address may be another one.
-    own.place = None;
-    let name = |r: &Register| now.get(r).copied().unwrap_or(*r);
-    if !step {
-        own.reads.iter_mut().for_each(|r| *r = name(r));
-    }
-    own.guard = own.guard.as_ref().map(name);
-    for w in &mut own.writes {
-        if instruction.guard.is_some() {
-            *w = now.get(w).copied().unwrap_or(*w);
-        } else if last {
-            now.remove(w);
-        } else {
-            let fresh = words.len() as Register;
-            words.push(words.get(*w as usize).copied().unwrap_or(1));
-            now.insert(*w, fresh);
-            *w = fresh;
-        }
-    }
-    own
 }

@@ -1,0 +1,184 @@
+//! The machine code of loops that the assembler repeats, and which events of a trace it stands for.
+//!
+//! A trace has the turns of a loop one after the other; here those that make one block of machine code become the
+//! events of that block.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::event::{Event, Instruction, Register};
+use crate::unroll::{Candidate, Folds};
+
+/// The machine code of several turns.
+#[derive(Debug, Clone)]
+struct Version {
+    turns: usize,
+    /// For each instruction: the event among those of the turns, and its own number.
+    events: Vec<(u32, u32)>,
+}
+
+#[derive(Debug, Clone)]
+struct Loop {
+    first: u32,
+    /// Instructions of a turn.
+    len: usize,
+    versions: Vec<Version>,
+}
+
+/// The repeated loops of a kernel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Loops {
+    list: Vec<Loop>,
+}
+
+impl Loops {
+    /// Adds a loop: its code for several turns goes behind `code`, and for each such instruction the one
+    /// that it stands for is returned. `pc` gives the number of an instruction of the function.
+    pub fn add(
+        &mut self,
+        candidate: &Candidate,
+        code: &mut Vec<Instruction>,
+        leaders: &mut Vec<u32>,
+        words: &mut Vec<u8>,
+        pc: &dyn Fn(u32) -> Option<u32>,
+    ) -> Vec<u32> {
+        let pcs: Vec<u32> = (candidate.start..candidate.end).filter_map(pc).collect();
+        let numbers = |list: &[u32]| -> Vec<u32> { list.iter().filter_map(|i| pc(*i)).collect() };
+        let once = numbers(&candidate.once);
+        let Folds { known, first } = &candidate.folds;
+        let (known, in_first) = (numbers(known), numbers(first));
+        let steps: Vec<(u32, i64)> =
+            candidate.steps.iter().filter_map(|(i, by)| Some((pc(*i)?, *by))).collect();
+        let contiguous = pcs.windows(2).all(|w| w[1] == w[0] + 1);
+        let Some(&first) = pcs.first().filter(|_| contiguous) else { return Vec::new() };
+        let body = Body::new(&code[first as usize..first as usize + pcs.len()], first, &steps);
+        let mut stands_for = Vec::new();
+        let mut versions = Vec::new();
+        for &turns in &candidate.turns {
+            leaders.push(code.len() as u32);
+            let mut now: HashMap<Register, Register> = HashMap::new();
+            let mut events = Vec::new();
+            for turn in 0..turns {
+                let last = turn + 1 == turns;
+                for (at, pc) in pcs.iter().enumerate() {
+                    let needless = !last && once.contains(pc) || turn > 0 && in_first.contains(pc);
+                    if needless || known.contains(pc) {
+                        continue;
+                    }
+                    let own = body.copy(&code[*pc as usize], *pc, (turn, last), &mut now, words);
+                    events.push(((turn * pcs.len() + at) as u32, code.len() as u32));
+                    stands_for.push(*pc);
+                    code.push(own);
+                }
+            }
+            versions.push(Version { turns, events });
+        }
+        self.list.push(Loop { first, len: pcs.len(), versions });
+        stands_for
+    }
+
+    /// Puts the code for several turns into the place of turns that follow each other.
+    pub fn apply(&self, events: &mut Vec<Event>) {
+        if self.list.is_empty() {
+            return;
+        }
+        let mut out = Vec::new();
+        // What of `events` is in `out`.
+        let mut done = 0;
+        let mut at = 0;
+        while at < events.len() {
+            let Some(own) = self.list.iter().find(|l| l.first == events[at].pc) else {
+                at += 1;
+                continue;
+            };
+            let whole = |from: usize| {
+                let turn = events.get(from..from + own.len);
+                turn.is_some_and(|t| t.iter().zip(own.first..).all(|(e, pc)| e.pc == pc))
+            };
+            let begin = at;
+            let mut turns = 0;
+            while whole(at + turns * own.len) {
+                turns += 1;
+            }
+            for version in &own.versions {
+                while turns >= version.turns {
+                    out.extend_from_slice(&events[done..at]);
+                    let turn =
+                        |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
+                    out.extend(version.events.iter().map(turn));
+                    at += version.turns * own.len;
+                    turns -= version.turns;
+                    done = at;
+                }
+            }
+            at += turns * own.len;
+            at += usize::from(at == begin);
+        }
+        if done > 0 {
+            out.extend_from_slice(&events[done..]);
+            *events = out;
+        }
+    }
+}
+
+/// What happens to the registers of a loop in a turn.
+struct Body {
+    /// What a register that is stepped gets added in a turn, and the number of the instruction.
+    steps: HashMap<Register, (u32, i64)>,
+    /// Registers that the loop writes.
+    written: HashSet<Register>,
+}
+
+impl Body {
+    /// The loop of these instructions, from a number on, with its steps.
+    fn new(instructions: &[Instruction], first: u32, steps: &[(u32, i64)]) -> Self {
+        let step = |(pc, by): &(u32, i64)| {
+            let w = instructions.get((pc - first) as usize)?.writes.first()?;
+            Some((*w, (*pc, *by)))
+        };
+        let written = instructions.iter().flat_map(|i| i.writes.iter().copied()).collect();
+        Self { steps: steps.iter().filter_map(step).collect(), written }
+    }
+
+    /// How far from the first turn's bytes an access lies, where that is known: its address register stays, or is
+    /// stepped behind or before it.
+    fn moved(&self, base: Register, pc: u32, turn: usize) -> Option<i64> {
+        match self.steps.get(&base) {
+            Some((at, by)) => Some(by * (turn as i64 + i64::from(*at < pc))),
+            None => (!self.written.contains(&base)).then_some(0),
+        }
+    }
+
+    /// An instruction in one of several turns. Values of all but the last turn get registers of their own.
+    fn copy(
+        &self,
+        instruction: &Instruction,
+        pc: u32,
+        (turn, last): (usize, bool),
+        now: &mut HashMap<Register, Register>,
+        words: &mut Vec<u8>,
+    ) -> Instruction {
+        let mut own = instruction.clone();
+        own.place = instruction.place.and_then(|(base, offset, bytes)| {
+            Some((base, offset + self.moved(base, pc, turn)?, bytes))
+        });
+        let name = |r: &Register| now.get(r).copied().unwrap_or(*r);
+        let step = own.writes.first().and_then(|w| self.steps.get(w)).is_some_and(|s| s.0 == pc);
+        if !step {
+            own.reads.iter_mut().for_each(|r| *r = name(r));
+        }
+        own.guard = own.guard.as_ref().map(name);
+        for w in &mut own.writes {
+            if instruction.guard.is_some() {
+                *w = now.get(w).copied().unwrap_or(*w);
+            } else if last {
+                now.remove(w);
+            } else {
+                let fresh = words.len() as Register;
+                words.push(words.get(*w as usize).copied().unwrap_or(1));
+                now.insert(*w, fresh);
+                *w = fresh;
+            }
+        }
+        own
+    }
+}
