@@ -341,7 +341,7 @@ pub fn divide(m: &Match) -> Class {
     }
 }
 
-/// An approximate function that needs a scaled operand for subnormal numbers; `plain` where it flushes
+/// An approximate function that needs a scaled operand or result for subnormal numbers; `plain` where it flushes
 /// them.
 pub fn scaled(m: &Match, plain: Class) -> Class {
     if m.has(".ftz") { plain } else { Class::F32Scaled }

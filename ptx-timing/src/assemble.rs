@@ -4,7 +4,7 @@
 //! which instructions are issued and what for, never what the interpreter computes. Which apply is
 //! data of a profile (`[assembler]`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Operation, Ty};
@@ -32,6 +32,10 @@ pub(crate) fn assemble(
     if rules.fuse {
         rotate::find(function, facts);
         both_halves(function, facts);
+        plain_powers(facts);
+        if rules.uniform_registers {
+            wide_constants(function, facts);
+        }
         fuse(rules, function, facts);
     }
     if rules.shares_reciprocals {
@@ -58,6 +62,58 @@ pub(crate) fn assemble(
     }
     if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += rules.prologue_instructions;
+    }
+}
+
+/// Constants of 64 bits that arithmetic on doubles takes: an operand has room for their upper halves; others are moved
+/// to two uniform registers in each block where they are used, in loops, too.
+fn wide_constants(function: &Function, facts: &mut [Facts<'_>]) {
+    let mut constants: HashMap<Register, Option<u64>> = HashMap::new();
+    for f in facts.iter() {
+        let moved = f.constant_move && f.plain("") == Some(Ty::F64);
+        let value = f.arguments.first().filter(|_| moved).and_then(|a| a.1);
+        for w in &f.instruction.writes {
+            // One that is written twice is none.
+            constants.entry(*w).and_modify(|c| *c = None).or_insert(value);
+        }
+    }
+    for block in &function.blocks {
+        let mut there = HashSet::new();
+        for f in &mut facts[block.start as usize..block.end as usize] {
+            if f.instruction.splits {
+                there.clear();
+            }
+            if !matches!(f.instruction.class, Class::F64Add | Class::F64Fma) {
+                continue;
+            }
+            let value = |a: &(Option<Register>, Option<u64>)| {
+                a.1.or_else(|| constants.get(&a.0?).copied().flatten())
+            };
+            let wide = f.arguments.iter().filter_map(value).filter(|v| *v as u32 != 0);
+            f.instruction.extra_slots += 2 * wide.filter(|v| there.insert(*v)).count() as u32;
+        }
+    }
+}
+
+/// Powers of two whose exponents cannot be so small that results are subnormal need no scaling: those of results that
+/// are not negative, or no less than -1.
+fn plain_powers(facts: &mut [Facts<'_>]) {
+    let is = |f: &Facts<'_>, name: &str| f.opcode.row.syntax.starts_with(name);
+    let bounded = |f: &Facts<'_>| {
+        let functions = ["ex2.", "sqrt.", "rsqrt.", "abs.", "sin.", "cos.", "tanh."];
+        f.instruction.guard.is_none() && functions.iter().any(|name| is(f, name))
+    };
+    let found: HashSet<Register> = facts
+        .iter()
+        .filter(|f| bounded(f))
+        .flat_map(|f| f.instruction.writes.iter().copied())
+        .filter(|w| facts.iter().filter(|f| f.instruction.writes.contains(w)).all(bounded))
+        .collect();
+    for f in facts.iter_mut() {
+        let scaled = f.instruction.class == Class::F32Scaled && is(f, "ex2.");
+        if scaled && f.instruction.reads.iter().any(|r| found.contains(r)) {
+            f.instruction.class = Class::F32Ex2;
+        }
     }
 }
 

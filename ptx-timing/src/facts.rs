@@ -226,9 +226,17 @@ impl<'a> Facts<'a> {
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
         // Machine registers have 32 bits.
         let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
-        if facts.instruction.class == Class::Logic && wide {
-            facts.instruction.extra_slots += 1;
-        }
+        facts.instruction.extra_slots += match (facts.instruction.class, facts.op) {
+            _ if !wide => 0,
+            (Class::Logic, _) | (Class::IntMinMax, Operation::Neg) => 1,
+            // Comparisons and selections of both halves.
+            (Class::IntMinMax, Operation::Abs) => 4,
+            (Class::IntMinMax, _) => 3,
+            (Class::BitCount, _) => 2,
+            (Class::LeadingZeros, _) => 4,
+            (Class::IntMulHi64, _) if facts.opcode.has(".s64") => 10,
+            _ => 0,
+        };
         let splits = assembler.fuse && special.is_none() && facts.splits_pair();
         let vanishes =
             is_parameter || op == Operation::ConvertAddress || widening || halves || splits;

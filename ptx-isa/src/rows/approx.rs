@@ -62,7 +62,8 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "rcp.approx{.ftz}.f32 d, a",
         section: "9.7.3.13",
-        class: |_| Class::F32RcpApprox,
+        // Without .ftz a large or small operand is scaled, as in a quotient.
+        class: |m| if m.has(".ftz") { Class::F32RcpApprox } else { Class::F32DivFull },
         exact: Exactness::Recorded("mufu.rcp"),
         // With .ftz it is the bare unit.
         factors: |m| match m.has(".ftz") {
@@ -86,7 +87,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(2, 1),
         sm: 20,
         section: "9.7.3.14",
-        class: |_| Class::F64Rcp,
+        // The unit does the upper half.
+        class: |_| Class::F32RcpApprox,
         splits: |_| false,
         exact: Exactness::Recorded("mufu.rcp"),
         sem: Sem::Ops(|x| plain(x, Op::RcpApproxF64)),
@@ -145,7 +147,8 @@ pub static ROWS: &[Row] = &[
         since: ptx(4, 0),
         sm: 20,
         section: "9.7.3.17",
-        class: |_| Class::F64Rsqrt,
+        // The unit does the upper half.
+        class: |_| Class::F32Rsqrt,
         splits: |_| false,
         exact: Exactness::Recorded("mufu.rsqrt"),
         sem: Sem::Ops(|x| plain(x, Op::RsqrtApproxFtzF64)),
@@ -208,7 +211,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "ex2.approx{.ftz}.f32 d, a",
         section: "9.7.3.21",
-        class: |_| Class::F32Ex2,
+        class: |m| class::scaled(m, Class::F32Ex2),
         exact: Exactness::Recorded("mufu.ex2"),
         sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
         ..EX2
