@@ -8,12 +8,14 @@
 mod distributor;
 mod error;
 mod memory;
+mod operands;
 mod pipes;
 mod plan;
 mod port;
 pub(crate) mod record;
 pub(crate) mod report;
 mod shape;
+mod slots;
 mod sm;
 mod strata;
 mod time;
@@ -32,6 +34,7 @@ use crate::profile::Profile;
 use crate::schedule::Schedule;
 use distributor::Distributor;
 use memory::Memory;
+use operands::OperandPorts;
 use ptx_isa::Class;
 use sm::{Chip, Sm};
 use time::FRACTION;
@@ -88,6 +91,7 @@ where
         pipes: &pipes,
         registers,
         guard_extra: guard_extra(profile),
+        operand_ports: OperandPorts::new(profile.issue.operand_words, &plans),
         memory: Memory::new(profile, sms),
         distributor: Distributor::new(sms),
         per_pc: Vec::new(),

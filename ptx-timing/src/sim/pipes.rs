@@ -9,8 +9,12 @@ use crate::profile::Issue;
 /// what keeps track of them, issues while another instruction is still fetching.
 pub(super) const PORTS: u64 = 1 << 63;
 
-/// Besides pipes: the instruction goes to global memory.
-pub(super) const GLOBAL: u64 = 1 << 62;
+/// More than what instructions want of the pipes of any device.
+pub(super) const MOST_WANTS: usize = 1 << 8;
+
+/// By number in [`Pipes::wants`]: the first clock at which one of some pipes, and [`PORTS`], take an instruction; 0 where
+/// it wants nothing.
+pub(super) type Takes = [u64; MOST_WANTS];
 
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
@@ -20,6 +24,14 @@ pub(super) struct PipeTimes {
     free: Vec<u64>,
     /// The first clock at which it takes an instruction, which may wait in its queue.
     takes: Vec<u64>,
+    /// By scheduler: the first clock at which what an instruction wants takes it.
+    takes_wanted: Vec<Takes>,
+    /// The same without the ports, scheduler by scheduler.
+    pipes_take: Vec<u64>,
+    wants: Vec<u64>,
+    /// The numbers of what wants each pipe, and the ports.
+    wanted_by: Vec<Vec<u8>>,
+    with_ports: Vec<u8>,
     /// How long each pipe was busy, over all schedulers, in 1/1024 clocks.
     pub busy: Vec<u64>,
     /// Which of them all schedulers share.
@@ -34,9 +46,18 @@ pub(super) struct PipeTimes {
 impl PipeTimes {
     pub fn new(pipes: &Pipes, schedulers: usize, issue: &Issue) -> Self {
         let count = pipes.names.len();
+        let wanting = |what: u64| {
+            let wants = (0..).zip(&pipes.wants);
+            wants.filter(|(_, w)| *w & what != 0).map(|(number, _)| number).collect()
+        };
         Self {
             free: vec![0; count * schedulers],
             takes: vec![0; count * schedulers],
+            takes_wanted: vec![[0; MOST_WANTS]; schedulers],
+            pipes_take: vec![0; schedulers * pipes.wants.len()],
+            wants: pipes.wants.clone(),
+            wanted_by: (0..count).map(|pipe| wanting(1 << pipe)).collect(),
+            with_ports: wanting(PORTS),
             busy: vec![0; count],
             shared: (0..count)
                 .filter(|&p| !pipes.per_scheduler[p])
@@ -47,33 +68,34 @@ impl PipeTimes {
         }
     }
 
-    /// First clock at which what an instruction wants takes it: one of some pipes, and [`PORTS`]; 0 if it
-    /// wants nothing.
-    pub fn ready(&self, scheduler: usize, wants: u64) -> u64 {
-        let pipes = wants & !(PORTS | GLOBAL);
-        let ports = if wants & PORTS == 0 { 0 } else { self.ports[scheduler] };
-        ports.max(self.one_of(scheduler, pipes))
+    /// First clocks at which a scheduler's pipes take instructions.
+    #[inline]
+    pub fn takes_wanted(&self, scheduler: usize) -> &Takes {
+        &self.takes_wanted[scheduler]
     }
 
-    /// First clock at which one of some pipes takes an instruction; 0 if there is none.
-    fn one_of(&self, scheduler: usize, pipes: u64) -> u64 {
-        let takes = &self.takes[scheduler * self.busy.len()..];
-        // Mostly it is one.
-        if pipes & pipes.wrapping_sub(1) == 0 {
-            return if pipes == 0 { 0 } else { takes[pipes.trailing_zeros() as usize] };
+    /// A pipe of a scheduler is free at another time.
+    fn update(&mut self, scheduler: usize, pipe: usize) {
+        let (count, ports) = (self.busy.len(), self.ports[scheduler]);
+        let takes = &self.takes[scheduler * count..][..count];
+        let pipes_take = &mut self.pipes_take[scheduler * self.wants.len()..];
+        for &number in self.wanted_by[pipe].iter() {
+            let wants = self.wants[usize::from(number)];
+            let time = one_of(takes, wants & !PORTS);
+            pipes_take[usize::from(number)] = time;
+            let ports = if wants & PORTS == 0 { 0 } else { ports };
+            self.takes_wanted[scheduler][usize::from(number)] = time.max(ports);
         }
-        let mut least = NEVER;
-        let mut rest = pipes;
-        while rest != 0 {
-            least = least.min(takes[rest.trailing_zeros() as usize]);
-            rest &= rest - 1;
-        }
-        least
     }
 
     /// Keeps the operand ports of a scheduler busy until a clock.
     pub fn fetch(&mut self, scheduler: usize, until: u64) {
         self.ports[scheduler] = until;
+        let pipes_take = &self.pipes_take[scheduler * self.wants.len()..];
+        let takes_wanted = &mut self.takes_wanted[scheduler];
+        for &number in self.with_ports.iter() {
+            takes_wanted[usize::from(number)] = pipes_take[usize::from(number)].max(until);
+        }
     }
 
     /// First clock at which a pipe takes an instruction.
@@ -93,15 +115,33 @@ impl PipeTimes {
         self.busy[pipe] += busy;
         let at = scheduler * count + pipe;
         let free = self.free[at].max(now * FRACTION) + busy;
-        if self.shared >> pipe & 1 == 0 {
-            (self.free[at], self.takes[at]) =
-                (free, (free / FRACTION).saturating_sub(self.own_queue));
-            return false;
-        }
-        let takes = (free / FRACTION).saturating_sub(self.shared_queue);
-        for at in (pipe..self.free.len()).step_by(count) {
+        let shared = self.shared >> pipe & 1 != 0;
+        let queue = if shared { self.shared_queue } else { self.own_queue };
+        let takes = (free / FRACTION).saturating_sub(queue);
+        let changed = self.takes[at] != takes;
+        let schedulers = if shared { 0..self.ports.len() } else { scheduler..scheduler + 1 };
+        for scheduler in schedulers {
+            let at = scheduler * count + pipe;
             (self.free[at], self.takes[at]) = (free, takes);
+            if changed {
+                self.update(scheduler, pipe);
+            }
         }
-        true
+        shared
     }
+}
+
+/// First clock at which one of some pipes takes an instruction; 0 if there is none.
+fn one_of(takes: &[u64], pipes: u64) -> u64 {
+    // Mostly it is one.
+    if pipes & pipes.wrapping_sub(1) == 0 {
+        return if pipes == 0 { 0 } else { takes[pipes.trailing_zeros() as usize] };
+    }
+    let mut least = NEVER;
+    let mut rest = pipes;
+    while rest != 0 {
+        least = least.min(takes[rest.trailing_zeros() as usize]);
+        rest &= rest - 1;
+    }
+    least
 }

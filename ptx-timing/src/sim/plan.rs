@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
-use super::pipes::{GLOBAL, PORTS};
+use super::pipes::PORTS;
 use super::time::fixed;
 use super::warp::state_bits;
 use crate::event::{AccessKind, Code, Instruction, Register};
@@ -19,8 +19,12 @@ pub(super) struct Plan {
     pub interval: u64,
     /// Clocks until its result can be used by an instruction on the same pipe.
     pub latency: u64,
-    /// Its pipes as a mask, `PORTS` where it fetches operands, and `GLOBAL` where it goes to global memory.
+    /// Its pipes as a mask, and `PORTS` where it fetches operands.
     pub pipe_mask: u64,
+    /// The number of this mask in [`Pipes::wants`].
+    pub wants: u8,
+    /// Whether it goes to global memory.
+    pub global: bool,
     /// What its results say about themselves, see `sm`.
     pub state: u64,
     /// Clocks that it holds the scheduler.
@@ -63,6 +67,8 @@ pub(super) struct Plan {
 pub(super) struct Pipes {
     pub names: Vec<String>,
     pub per_scheduler: Vec<bool>,
+    /// What instructions want of them, see [`Plan::pipe_mask`]. The first one is nothing.
+    pub wants: Vec<u64>,
 }
 
 /// Which registers lie in the register file: not those that only ever hold an argument of the kernel,
@@ -194,6 +200,8 @@ pub(super) fn plan(
         let state = state_bits(pipes.first().copied().unwrap_or(0), class.is_memory(), compare);
         plans.push(Plan {
             pipe_mask: pipes.iter().fold(0, |m, p| m | 1 << (p & 63)),
+            wants: 0,
+            global: matches!(class, Class::LoadGlobal | Class::StoreGlobal | Class::AtomicGlobal),
             pipes,
             interval,
             latency: timing.latency.into(),
@@ -242,16 +250,18 @@ pub(super) fn plan(
             }
         }
     }
+    let mut wants = vec![0];
     for (plan, instruction) in plans.iter_mut().zip(&code.instructions) {
         let words: u32 = plan.operands.iter().map(|o| u32::from(o.1)).sum();
         plan.operands_wait = issue.operand_words > 0 && words > issue.operand_words;
         if words > 0 || instruction.class.is_memory() {
             plan.pipe_mask |= PORTS;
         }
-        if matches!(instruction.class, Class::LoadGlobal | Class::StoreGlobal | Class::AtomicGlobal)
-        {
-            plan.pipe_mask |= GLOBAL;
+        let known = wants.iter().position(|w| *w == plan.pipe_mask);
+        plan.wants = known.unwrap_or(wants.len()) as u8;
+        if known.is_none() {
+            wants.push(plan.pipe_mask);
         }
     }
-    Ok((plans, Pipes { names, per_scheduler }, registers))
+    Ok((plans, Pipes { names, per_scheduler, wants }, registers))
 }

@@ -2,18 +2,20 @@
 
 use super::distributor::Distributor;
 use super::memory::Memory;
-use super::pipes::{GLOBAL, PipeTimes};
+use super::operands::{NOTHING, OperandPorts};
+use super::pipes::PipeTimes;
 use super::plan::{Pipes, Plan};
 use super::record::Recording;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
+use super::slots::Slots;
 use super::time::FRACTION;
 use super::warp::{
     BarrierState, Block, Copies, FROM_MEMORY, GUARD_EXTRA, NEVER, PIPE_SHIFT, RegisterState,
-    STATE_BITS, Warp, local_base, operand_clocks,
+    STATE_BITS, Warp, local_base,
 };
 use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
-use crate::profile::{Policy, Profile};
+use crate::profile::Profile;
 
 /// What a step did that the grid has to know.
 #[derive(Debug, Default)]
@@ -26,13 +28,9 @@ pub(super) struct StepOutcome {
 #[derive(Debug)]
 pub(super) struct Sm {
     index: usize,
-    /// Warp slots, those of one scheduler next to each other.
+    /// The warps by slot, and what schedulers choose by.
     warps: Vec<Option<Warp>>,
-    /// When each slot's warp can issue as far as known; `NEVER` = empty, at a barrier.
-    ready_at: Vec<u64>,
-    /// The pipes that can take each slot's next instruction.
-    wants: Vec<u64>,
-    per_scheduler: usize,
+    slots: Slots,
     /// When each scheduler can issue next, and which of these times are out of date.
     wake: Vec<u64>,
     stale: u32,
@@ -64,6 +62,7 @@ pub(super) struct Chip<'a> {
     pub pipes: &'a Pipes,
     pub registers: usize,
     pub guard_extra: u64,
+    pub operand_ports: OperandPorts,
     pub memory: Memory<'a>,
     pub distributor: Distributor,
     /// By stratum and instruction.
@@ -78,19 +77,17 @@ impl Sm {
     pub fn new(profile: &Profile, pipes: &Pipes, index: usize) -> Self {
         let schedulers = profile.issue.schedulers as usize;
         let per_scheduler = (profile.limits.max_warps_per_sm as usize).div_ceil(schedulers);
-        let slots = per_scheduler * schedulers;
+        let slots = Slots::new(schedulers, per_scheduler);
         Self {
             index,
-            warps: (0..slots).map(|_| None).collect(),
-            ready_at: vec![NEVER; slots],
-            wants: vec![0; slots],
-            per_scheduler,
+            warps: (0..slots.len()).map(|_| None).collect(),
+            slots,
             wake: vec![NEVER; schedulers],
             stale: 0,
             next_issue: vec![0; schedulers],
             last: vec![0; schedulers],
             pipes: PipeTimes::new(pipes, schedulers, &profile.issue),
-            last_pcs: vec![[u32::MAX; 2]; schedulers],
+            last_pcs: vec![[NOTHING; 2]; schedulers],
             blocks: Vec::new(),
             resident_blocks: 0,
             block_age: 0,
@@ -155,24 +152,21 @@ impl Sm {
         }
         self.resident_blocks += 1;
         self.block_age += 1;
-        let schedulers = self.next_issue.len();
+        let mut hardware_warps = 0..self.warps.len();
         for (index, warp) in trace.warps.into_iter().enumerate() {
-            // Hardware warp w belongs to scheduler w mod schedulers.
-            let free = (0..self.warps.len())
-                .map(|w| w % schedulers * self.per_scheduler + w / schedulers)
-                .find(|&slot| self.warps[slot].is_none());
-            let Some(slot) = free else { continue };
-            let scheduler = slot / self.per_scheduler;
-            let hardware = slot % self.per_scheduler * schedulers + scheduler;
+            let free = hardware_warps
+                .find(|hardware| self.warps[self.slots.of_hardware(*hardware)].is_none());
+            let Some(hardware) = free else { break };
+            let slot = self.slots.of_hardware(hardware);
             let recording = chip.recording.as_mut().filter(|r| r.sm == self.index);
             let recorded =
                 recording.and_then(|r| r.start_warp(number, index as u32, hardware as u32, start));
             self.warps[slot] = Some(Warp {
-                trace: warp,
+                events: warp.events,
+                accesses: warp.accesses,
                 position: 0,
                 block,
-                scheduler,
-                place: self.index * self.per_scheduler * schedulers + hardware,
+                place: self.index * self.slots.len() + hardware,
                 counted: stratum * chip.plans.len(),
                 block_age: self.block_age,
                 registers: vec![0; chip.registers],
@@ -195,14 +189,7 @@ impl Sm {
         while self.stale != 0 {
             let scheduler = self.stale.trailing_zeros() as usize;
             self.stale &= self.stale - 1;
-            let first = scheduler * self.per_scheduler;
-            let mut next = NEVER;
-            for slot in first..first + self.per_scheduler {
-                let ready = self.ready_at[slot];
-                if ready < next {
-                    next = next.min(ready.max(self.pipes.ready(scheduler, self.wants[slot])));
-                }
-            }
+            let next = self.slots.next(scheduler, self.pipes.takes_wanted(scheduler));
             let issue = self.next_issue[scheduler];
             self.wake[scheduler] = if next == NEVER { NEVER } else { next.max(issue) };
         }
@@ -215,9 +202,9 @@ impl Sm {
         self.first_start.map_or(0, |start| self.last_end.saturating_sub(start))
     }
 
-    fn set_ready(&mut self, slot: usize, scheduler: usize, time: u64) {
-        self.ready_at[slot] = time;
-        self.stale |= 1 << scheduler;
+    fn set_ready(&mut self, slot: usize, time: u64) {
+        self.slots.set_ready(slot, time);
+        self.stale |= 1 << self.slots.scheduler(slot);
     }
 
     /// Lets every scheduler issue at `now`.
@@ -225,7 +212,8 @@ impl Sm {
         let mut outcome = StepOutcome::default();
         let schedulers = self.next_issue.len();
         let first = self.first_scheduler;
-        for scheduler in (first..schedulers).chain(0..first) {
+        for turn in first..first + schedulers {
+            let scheduler = if turn < schedulers { turn } else { turn - schedulers };
             // What another scheduler did in this clock may have made a warp ready.
             if self.next_issue[scheduler] > now
                 || self.wake[scheduler] > now && self.stale >> scheduler & 1 == 0
@@ -236,12 +224,13 @@ impl Sm {
             let mut issued = 0;
             while issued < chip.profile.issue.width {
                 // A second instruction in the same slot has to come from the same warp.
+                let last = self.last[scheduler];
+                let takes = self.pipes.takes_wanted(scheduler);
                 let slot = if issued == 0 {
-                    self.pick(scheduler, now, chip.profile.issue.policy)
+                    let policy = chip.profile.issue.policy;
+                    self.slots.pick(scheduler, last, now, policy, takes)
                 } else {
-                    Some(self.last[scheduler]).filter(|&s| {
-                        self.ready_at[s] <= now && self.pipes.ready(scheduler, self.wants[s]) <= now
-                    })
+                    Some(last).filter(|slot| self.slots.can(*slot, now, takes))
                 };
                 let Some(slot) = slot else { break };
                 if self.issue(slot, scheduler, now, chip, &mut outcome) {
@@ -250,41 +239,6 @@ impl Sm {
             }
         }
         outcome
-    }
-
-    fn pick(&self, scheduler: usize, now: u64, policy: Policy) -> Option<usize> {
-        let first = scheduler * self.per_scheduler;
-        let last = self.last[scheduler];
-        let slots = first..first + self.per_scheduler;
-        let can = |slot: usize| {
-            self.ready_at[slot] <= now && self.pipes.ready(scheduler, self.wants[slot]) <= now
-        };
-        match policy {
-            Policy::LooseRoundRobin => {
-                let after = (last + 1).clamp(slots.start, slots.end);
-                (after..slots.end).chain(slots.start..after).find(|&slot| can(slot))
-            }
-            Policy::GreedyThenRoundRobin => {
-                if slots.contains(&last) && can(last) {
-                    return Some(last);
-                }
-                let after = (last + 1).clamp(slots.start, slots.end);
-                (after..slots.end).chain(slots.start..after).find(|&slot| can(slot))
-            }
-            Policy::GreedyThenOldestBlock => {
-                if slots.contains(&last) && can(last) {
-                    return Some(last);
-                }
-                // Accesses to global memory have their turn as they come; a block's warps likewise.
-                slots.filter(|&slot| can(slot)).min_by_key(|&slot| {
-                    let global = self.wants[slot] & GLOBAL != 0;
-                    let warp = self.warps[slot].as_ref();
-                    warp.map_or((u64::MAX, 0), |w| {
-                        (if global { 0 } else { w.block_age }, w.free_at)
-                    })
-                })
-            }
-        }
     }
 
     /// Issues the next instruction of a warp, unless its pipe is busy.
@@ -297,23 +251,26 @@ impl Sm {
         outcome: &mut StepOutcome,
     ) -> bool {
         let Some(warp) = self.warps[slot].as_mut() else {
-            self.set_ready(slot, scheduler, NEVER);
+            self.set_ready(slot, NEVER);
             return false;
         };
-        let Some(&event) = warp.trace.events.get(warp.position) else {
+        let Some(&event) = warp.events.get(warp.position) else {
             self.end_warp(slot, now, chip, outcome);
             return false;
         };
         let plan = &chip.plans[event.pc as usize];
         let schedulers = self.next_issue.len();
-        let pipe = plan.pipes.iter().copied().min_by_key(|p| self.pipes.free(scheduler, *p));
+        let pipe = match plan.pipes[..] {
+            [pipe] => Some(pipe),
+            _ => plan.pipes.iter().copied().min_by_key(|p| self.pipes.free(scheduler, *p)),
+        };
         let Some(pipe) = pipe else {
-            self.set_ready(slot, scheduler, NEVER);
+            self.set_ready(slot, NEVER);
             return false;
         };
         let pipe_ready = self.pipes.takes(scheduler, pipe);
         if pipe_ready > now {
-            self.set_ready(slot, scheduler, pipe_ready);
+            self.set_ready(slot, pipe_ready);
             return false;
         }
         let start = now.max(self.pipes.free(scheduler, pipe) / FRACTION);
@@ -344,12 +301,13 @@ impl Sm {
         }
         let last = &mut self.last_pcs[scheduler];
         if self.last[scheduler] != slot {
-            *last = [u32::MAX; 2];
+            *last = [NOTHING; 2];
         }
         if plan.operands_wait {
-            let before = last.map(|pc| chip.plans.get(pc as usize));
-            let clocks = operand_clocks(chip.profile.issue.operand_words, plan, before);
-            self.pipes.fetch(scheduler, now + clocks);
+            let clocks = chip.operand_ports.clocks(chip.plans, event.pc, *last);
+            if clocks > 0 {
+                self.pipes.fetch(scheduler, now + clocks);
+            }
         }
         *last = [event.pc, last[0]];
         // How long a product reads shared memory is in the units of its shape.
@@ -366,7 +324,7 @@ impl Sm {
             busy = busy.max(work * plan.passes);
         }
         let state = done << STATE_BITS | plan.state;
-        for &register in &plan.writes {
+        for &register in plan.writes.iter() {
             warp.registers[register as usize] = state;
         }
         if self.pipes.occupy(scheduler, pipe, now, busy) {
@@ -413,8 +371,8 @@ impl Sm {
         chip: &mut Chip<'_>,
         outcome: &mut StepOutcome,
     ) {
-        let done = self.warps[slot].as_ref().is_some_and(|w| w.position >= w.trace.events.len());
-        if done && self.ready_at[slot] != NEVER {
+        let done = self.warps[slot].as_ref().is_some_and(|w| w.position >= w.events.len());
+        if done && self.slots.ready_at(slot) != NEVER {
             self.end_warp(slot, now, chip, outcome);
         }
     }
@@ -423,10 +381,13 @@ impl Sm {
     fn prepare(&mut self, slot: usize, chip: &Chip<'_>) {
         let Some(warp) = self.warps[slot].as_mut() else { return };
         let (mut at, mut reason) = (warp.free_at, warp.free_reason);
-        let mut wants = 0;
-        if let Some(event) = warp.trace.events.get(warp.position) {
+        let (mut wants, mut age) = (0, warp.block_age);
+        if let Some(event) = warp.events.get(warp.position) {
             let plan = &chip.plans[event.pc as usize];
-            wants = plan.pipe_mask;
+            wants = plan.wants;
+            if plan.global {
+                age = 0;
+            }
             let cross = u64::from(chip.profile.issue.cross_pipe_latency);
             let mut wait = |state: RegisterState, extra: u64| {
                 let time = (state >> STATE_BITS) + extra;
@@ -436,13 +397,13 @@ impl Sm {
                     reason = if memory { Stall::Memory } else { Stall::Execution };
                 }
             };
-            for &register in &plan.reads {
+            for &register in plan.reads.iter() {
                 let state = warp.registers[register as usize];
                 let pipe = state >> PIPE_SHIFT & 63;
                 let same = state & FROM_MEMORY != 0 || plan.pipe_mask >> pipe & 1 != 0;
                 wait(state, if same || state == 0 { 0 } else { cross });
             }
-            for &register in &plan.writes {
+            for &register in plan.writes.iter() {
                 wait(warp.registers[register as usize], 0);
             }
             if let Some(register) = plan.guard {
@@ -453,9 +414,8 @@ impl Sm {
         warp.operands_at = at;
         warp.operands_reason = reason;
         warp.pipe_was_busy = false;
-        let scheduler = warp.scheduler;
-        self.wants[slot] = wants;
-        self.set_ready(slot, scheduler, at);
+        self.slots.set(slot, at, wants, (age, warp.free_at));
+        self.stale |= 1 << self.slots.scheduler(slot);
     }
 
     fn arrive(
@@ -467,11 +427,7 @@ impl Sm {
         now: u64,
         chip: &mut Chip<'_>,
     ) {
-        let Some((block_index, scheduler)) =
-            self.warps[slot].as_ref().map(|w| (w.block, w.scheduler))
-        else {
-            return;
-        };
+        let Some(block_index) = self.warps[slot].as_ref().map(|w| w.block) else { return };
         let Some(block) = self.blocks[block_index].as_mut() else { return };
         let at = block.barriers.iter().position(|b| b.0 == id).unwrap_or_else(|| {
             block.barriers.push((id, BarrierState::default()));
@@ -485,7 +441,7 @@ impl Sm {
         barrier.expected = warps.into();
         if wait {
             barrier.waiting.push(slot);
-            self.set_ready(slot, scheduler, NEVER);
+            self.set_ready(slot, NEVER);
         } else {
             self.prepare(slot, chip);
         }
@@ -522,7 +478,7 @@ impl Sm {
 
     fn end_warp(&mut self, slot: usize, now: u64, chip: &mut Chip<'_>, outcome: &mut StepOutcome) {
         let Some(warp) = self.warps[slot].take() else { return };
-        self.set_ready(slot, warp.scheduler, NEVER);
+        self.set_ready(slot, NEVER);
         let end = warp.free_at.max(now);
         chip.last_end = chip.last_end.max(end);
         self.last_end = self.last_end.max(end);
@@ -560,7 +516,7 @@ fn access(
     counted: usize,
 ) -> (u64, u64) {
     let Detail::Memory { first, count } = event.detail else { return (0, 0) };
-    let list = warp.trace.accesses.get(first as usize..(first + count) as usize);
+    let list = warp.accesses.get(first as usize..(first + count) as usize);
     let accesses = list.unwrap_or_default();
     let instruction = &chip.code.instructions[event.pc as usize];
     let beyond = accesses.iter().any(|a| a.space != Space::Shared);

@@ -1,9 +1,8 @@
 //! Resident warps and blocks, and what holds a warp back.
 
-use super::plan::Plan;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
-use crate::event::{BlockTrace, CopyGroup, Detail, Event, Patterns, Register, WarpTrace};
+use crate::event::{BlockTrace, CopyGroup, Detail, Event, Patterns, TracedAccess};
 
 /// Not ready until somebody says so.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -27,11 +26,11 @@ pub(super) fn state_bits(pipe: u8, memory: bool, compare: bool) -> u64 {
 /// A resident warp.
 #[derive(Debug)]
 pub(super) struct Warp {
-    pub trace: WarpTrace,
+    pub events: Vec<Event>,
+    pub accesses: Vec<TracedAccess>,
     pub position: usize,
     pub block: usize,
-    /// The scheduler that it belongs to, and its place among all warps that the device can hold.
-    pub scheduler: usize,
+    /// Its place among all warps that the device can hold.
     pub place: usize,
     /// Where the counts of its stratum begin.
     pub counted: usize,
@@ -147,33 +146,6 @@ impl Warp {
         let rest = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
         add(counts, rest, now.saturating_sub(operands));
     }
-}
-
-/// Operands of an instruction that stay at hand.
-const KEPT: usize = 3;
-
-/// Clocks that an instruction's operands keep the ports busy: words over what the ports deliver. An
-/// operand that the warp's instruction just before fetched is still there, and those of the one before
-/// that for which there was room (`before`, the latest first).
-pub(super) fn operand_clocks(ports: u32, plan: &Plan, before: [Option<&Plan>; 2]) -> u64 {
-    if ports == 0 || plan.operands.is_empty() {
-        return 0;
-    }
-    let [last, earlier] = before.map(|b| b.map_or(&[][..], |b| &b.operands[..]));
-    let mut room = KEPT.saturating_sub(last.len());
-    let mut words = 0;
-    for &(register, size) in &plan.operands {
-        let is = |o: &(Register, u8)| o.0 == register;
-        if last.iter().any(is) {
-            continue;
-        }
-        if room > 0 && earlier.iter().any(is) {
-            room -= 1;
-            continue;
-        }
-        words += u32::from(size);
-    }
-    words.div_ceil(ports).into()
 }
 
 /// Where local memory lies for the caches: far from every allocation.

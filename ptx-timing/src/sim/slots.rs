@@ -1,0 +1,132 @@
+//! What the schedulers of an SM look at when they choose a warp: a few numbers of each, which lie together.
+
+use std::ops::Range;
+
+use super::pipes::Takes;
+use super::warp::NEVER;
+use crate::profile::Policy;
+
+/// The warp slots of an SM, those of one scheduler next to each other.
+#[derive(Debug)]
+pub(super) struct Slots {
+    per_scheduler: usize,
+    /// The scheduler of each.
+    scheduler: Vec<usize>,
+    /// When each slot's warp can issue as far as known; `NEVER` = empty, at a barrier.
+    ready_at: Vec<u64>,
+    /// What its next instruction wants of the pipes, a number of [`super::plan::Pipes::wants`].
+    wants: Vec<u8>,
+    /// Under [`Policy::GreedyThenOldestBlock`] the least goes first: the age of its block, 0 where it goes to global
+    /// memory, and since when it could issue if it had its operands.
+    turn: Vec<(u64, u64)>,
+    /// Behind the last slot of each scheduler that had a warp.
+    used: Vec<usize>,
+}
+
+impl Slots {
+    pub fn new(schedulers: usize, per_scheduler: usize) -> Self {
+        let slots = schedulers * per_scheduler;
+        Self {
+            per_scheduler,
+            scheduler: (0..slots).map(|slot| slot / per_scheduler).collect(),
+            ready_at: vec![NEVER; slots],
+            wants: vec![0; slots],
+            turn: vec![(0, 0); slots],
+            used: (0..schedulers).map(|scheduler| scheduler * per_scheduler).collect(),
+        }
+    }
+
+    /// All slots.
+    pub fn len(&self) -> usize {
+        self.ready_at.len()
+    }
+
+    /// The scheduler of a slot.
+    pub fn scheduler(&self, slot: usize) -> usize {
+        self.scheduler[slot]
+    }
+
+    /// The slot of a hardware warp: warp w belongs to scheduler w mod schedulers.
+    pub fn of_hardware(&self, warp: usize) -> usize {
+        let schedulers = self.len() / self.per_scheduler;
+        warp % schedulers * self.per_scheduler + warp / schedulers
+    }
+
+    /// When a slot's warp can issue as far as known.
+    pub fn ready_at(&self, slot: usize) -> u64 {
+        self.ready_at[slot]
+    }
+
+    pub fn set_ready(&mut self, slot: usize, time: u64) {
+        self.ready_at[slot] = time;
+    }
+
+    /// A warp has come to its next instruction.
+    pub fn set(&mut self, slot: usize, ready_at: u64, wants: u8, turn: (u64, u64)) {
+        self.ready_at[slot] = ready_at;
+        self.wants[slot] = wants;
+        self.turn[slot] = turn;
+        let used = &mut self.used[self.scheduler[slot]];
+        *used = (*used).max(slot + 1);
+    }
+
+    /// The slots of a scheduler that have had warps.
+    fn range(&self, scheduler: usize) -> Range<usize> {
+        scheduler * self.per_scheduler..self.used[scheduler]
+    }
+
+    /// Whether a slot's warp can issue.
+    pub fn can(&self, slot: usize, now: u64, takes: &Takes) -> bool {
+        self.ready_at[slot].max(takes[usize::from(self.wants[slot])]) <= now
+    }
+
+    /// When the first warp of a scheduler can issue; `NEVER` if none will.
+    pub fn next(&self, scheduler: usize, takes: &Takes) -> u64 {
+        let range = self.range(scheduler);
+        let (ready, wants) = (&self.ready_at[range.clone()], &self.wants[range]);
+        let mut next = NEVER;
+        for slot in 0..ready.len().min(wants.len()) {
+            next = next.min(ready[slot].max(takes[usize::from(wants[slot])]));
+        }
+        next
+    }
+
+    /// The slot whose warp a scheduler issues at `now`, after the one that it issued last.
+    pub fn pick(
+        &self,
+        scheduler: usize,
+        last: usize,
+        now: u64,
+        policy: Policy,
+        takes: &Takes,
+    ) -> Option<usize> {
+        let slots = self.range(scheduler);
+        let greedy = policy != Policy::LooseRoundRobin;
+        if greedy && slots.contains(&last) && self.can(last, now, takes) {
+            return Some(last);
+        }
+        if policy == Policy::GreedyThenOldestBlock {
+            return self.oldest(slots, now, takes);
+        }
+        let after = (last + 1).clamp(slots.start, slots.end);
+        let mut others = (after..slots.end).chain(slots.start..after);
+        others.find(|slot| self.can(*slot, now, takes))
+    }
+
+    /// The slot of those that can issue whose turn is first.
+    fn oldest(&self, slots: Range<usize>, now: u64, takes: &Takes) -> Option<usize> {
+        let first = slots.start;
+        let (ready, wants) = (&self.ready_at[slots.clone()], &self.wants[slots.clone()]);
+        let turns = &self.turn[slots];
+        let mut best: Option<(usize, (u64, u64))> = None;
+        for slot in 0..ready.len().min(wants.len()).min(turns.len()) {
+            if ready[slot] <= now
+                && takes[usize::from(wants[slot])] <= now
+                && best.is_none_or(|(_, least)| turns[slot] < least)
+            {
+                best = Some((first + slot, turns[slot]));
+            }
+        }
+        best.map(|(slot, _)| slot)
+    }
+}
