@@ -7,6 +7,7 @@
 
 mod distributor;
 mod error;
+mod lines;
 mod memory;
 mod operands;
 mod pipes;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::lines::{count_written, lines, steps, written_to_lines};
 use super::time::fixed;
 use crate::access::WarpAccess;
 use crate::atomic;
@@ -197,7 +198,7 @@ fn texture(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out
     shape.busy = fixed(f64::from(access.active() * access.width) / level.bytes_per_clock);
 }
 
-fn part(address: u64, origin: u64) -> Part {
+pub(super) fn part(address: u64, origin: u64) -> Part {
     Part {
         offset: address.wrapping_sub(origin),
         sectors: 1,
@@ -205,84 +206,6 @@ fn part(address: u64, origin: u64) -> Part {
         written: [0; MAX_SECTORS],
         delay: 0,
     }
-}
-
-/// Lines with the sectors that lanes touch.
-fn lines(line: u32, sector: u32, access: &WarpAccess, origin: u64, out: &mut Vec<Part>) {
-    let first = out.len();
-    let line = u64::from(line);
-    for t in &transactions(Protocol::WarpSectors, line as u32, sector, access) {
-        let offset = (t.address / line * line).wrapping_sub(origin);
-        let at = match out[first..].iter().rposition(|part| part.offset == offset) {
-            Some(at) => first + at,
-            None => {
-                out.push(Part { sectors: 0, ..part(t.address / line * line, origin) });
-                out.len() - 1
-            }
-        };
-        let index = (t.address % line / SECTOR) as u32;
-        let count = (t.bytes / SECTOR as u32).max(1);
-        out[at].sectors |= ((1_u32 << count) - 1 << index) as u8;
-        out[at].bytes += t.bytes;
-    }
-}
-
-/// Counts the bytes that lanes write, lanes on one address once.
-fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]) {
-    for part in parts {
-        let start = origin.wrapping_add(part.offset);
-        for s in 0..MAX_SECTORS {
-            if part.sectors >> s & 1 == 0 {
-                continue;
-            }
-            let (first, last) = (start + s as u64 * SECTOR, start + s as u64 * SECTOR + 31);
-            let mut bytes = 0_u32;
-            for (_, address) in access.lanes() {
-                let span = access.span(address);
-                if span.0 <= last && span.1 >= first {
-                    for byte in span.0.max(first)..=span.1.min(last) {
-                        bytes |= 1 << (byte - first);
-                    }
-                }
-            }
-            part.written[s] = bytes.count_ones() as u8;
-        }
-    }
-}
-
-/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step. A line
-/// has one word for each bank.
-fn steps(most: usize, access: &WarpAccess, lines: &[Part], origin: u64) -> u32 {
-    const WORD: u64 = 4;
-    const LINE: u64 = 128;
-    let mut words: SmallVec<[u32; 32]> = SmallVec::from_elem(0, lines.len());
-    let holds = |i: usize, at: u64| at.wrapping_sub(origin.wrapping_add(lines[i].offset)) < LINE;
-    let mut last = 0;
-    for (_, address) in access.lanes() {
-        let (first, end) = access.span(address);
-        for word in first / WORD..=end / WORD {
-            let at = word * WORD;
-            if !lines.get(last).is_some_and(|_| holds(last, at)) {
-                let Some(found) = (0..lines.len()).find(|i| holds(*i, at)) else { continue };
-                last = found;
-            }
-            words[last] |= 1 << (at % LINE / WORD);
-        }
-    }
-    // Lines that use each bank, counted bit by bit: three digits for up to seven lines.
-    let conflicts = |group: &[u32]| {
-        let digits = group.iter().fold([0_u32; 3], |[ones, twos, fours], line| {
-            let (to_twos, to_fours) = (ones & line, twos & ones & line);
-            [ones ^ line, twos ^ to_twos, fours ^ to_fours]
-        });
-        let mut those = u32::MAX;
-        digits.iter().zip([1, 2, 4]).rev().fold(0, |sum, (digit, weight)| {
-            let with = those & digit;
-            those = if with == 0 { those } else { with };
-            if with == 0 { sum } else { sum + weight }
-        })
-    };
-    words.chunks(most.clamp(1, 7)).map(conflicts).sum::<u32>().max(1)
 }
 
 fn device(
@@ -307,7 +230,7 @@ fn device(
         match g.lines_at_once {
             // Every line is looked up by itself; its sectors pass together.
             0 => (out.len() - first).max(1) as f64,
-            most => f64::from(steps(most as usize, access, &out[first..], origin)),
+            most => f64::from(steps(most as usize, g.line_bytes, access, &out[first..], origin)),
         }
     } else {
         let list = device_transactions(g, path, access);
@@ -332,7 +255,9 @@ fn device(
                 / shape.transactions.max(1) as f64) as u32;
         }
     }
-    if path == Path::Store {
+    if path == Path::Store && protocol == Protocol::WarpSectors {
+        written_to_lines(g.line_bytes, access, origin, &mut out[first..]);
+    } else if path == Path::Store {
         count_written(access, origin, &mut out[first..]);
     }
     // However few transactions there are, the data of all lanes has to pass.
@@ -350,7 +275,7 @@ fn atomics(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out
         let start = out.len();
         let mut own = Vec::new();
         lines(g.line_bytes, g.sector_bytes, &pass, origin, &mut own);
-        count_written(&pass, origin, &mut own);
+        written_to_lines(g.line_bytes, &pass, origin, &mut own);
         out.extend(own);
         for (i, part) in out[start..].iter_mut().enumerate() {
             part.delay = ((start - first + i) as f64 * g.cycles_per_transaction) as u32;

@@ -1,0 +1,210 @@
+//! The lines that an access touches, and what it does to their sectors.
+
+use smallvec::SmallVec;
+
+use super::shape::{MAX_SECTORS, Part, SECTOR, part};
+use crate::access::WarpAccess;
+use crate::coalesce::transactions;
+use crate::profile::Protocol;
+
+/// Where lines lie in a list of parts, by a hash of their numbers.
+struct Places {
+    /// Bits of an address within a line.
+    shift: u32,
+    /// One more than the index of the line that came last with a hash; 0 if none has.
+    latest: [u8; HASHES],
+    last: usize,
+}
+
+const HASHES: usize = 1 << 7;
+
+impl Places {
+    /// For an empty list of lines of so many bytes, a power of two.
+    fn new(line: u64) -> Self {
+        Self { shift: line.trailing_zeros(), latest: [0; HASHES], last: 0 }
+    }
+
+    /// For a list of lines from `origin`.
+    fn of(line: u64, lines: &[Part], origin: u64) -> Self {
+        let mut places = Self::new(line);
+        for (index, part) in lines.iter().enumerate() {
+            places.note(origin.wrapping_add(part.offset), index);
+        }
+        places.last = 0;
+        places
+    }
+
+    fn hash(&self, line: u64) -> usize {
+        let number = line >> self.shift;
+        (number ^ number >> 7 ^ number >> 14) as usize % HASHES
+    }
+
+    fn note(&mut self, line: u64, index: usize) {
+        self.latest[self.hash(line)] = index.min(254) as u8 + 1;
+        self.last = index;
+    }
+
+    /// The index of the line that begins at an address.
+    fn find(&mut self, line: u64, lines: &[Part], origin: u64) -> Option<usize> {
+        let offset = line.wrapping_sub(origin);
+        // Neighbouring lanes mostly share a line.
+        if lines.get(self.last).is_some_and(|part| part.offset == offset) {
+            return Some(self.last);
+        }
+        let latest = usize::from(self.latest[self.hash(line)].checked_sub(1)?);
+        let is = |part: &Part| part.offset == offset;
+        let found = match lines.get(latest).filter(|part| is(part)) {
+            Some(_) => Some(latest),
+            None => lines.iter().position(is),
+        };
+        self.last = found.unwrap_or(self.last);
+        found
+    }
+}
+
+/// Whether masks tell all sectors of a line of so many bytes.
+fn holds_masks(line: u64) -> bool {
+    line.is_power_of_two() && line <= MAX_SECTORS as u64 * SECTOR
+}
+
+/// Lines with the sectors that lanes touch.
+pub(super) fn lines(line: u32, sector: u32, access: &WarpAccess, origin: u64, out: &mut Vec<Part>) {
+    let first = out.len();
+    let line = u64::from(line);
+    if u64::from(sector) != SECTOR || !holds_masks(line) {
+        lines_of_other_sectors(line, sector, access, origin, out);
+        return;
+    }
+    let mut places = Places::new(line);
+    for (_, address) in access.lanes() {
+        let (start, end) = access.span(address);
+        for sector in start / SECTOR..=end / SECTOR {
+            let begin = sector * SECTOR & !(line - 1);
+            let at = places.find(begin, &out[first..], origin).unwrap_or_else(|| {
+                places.note(begin, out.len() - first);
+                out.push(Part { sectors: 0, ..part(begin, origin) });
+                out.len() - first - 1
+            });
+            let part = &mut out[first + at];
+            let bit = (1_u32 << ((sector * SECTOR & (line - 1)) / SECTOR)) as u8;
+            if part.sectors & bit == 0 {
+                part.sectors |= bit;
+                part.bytes += SECTOR as u32;
+            }
+        }
+    }
+}
+
+fn lines_of_other_sectors(
+    line: u64,
+    sector: u32,
+    access: &WarpAccess,
+    origin: u64,
+    out: &mut Vec<Part>,
+) {
+    let first = out.len();
+    for t in &transactions(Protocol::WarpSectors, line as u32, sector, access) {
+        let offset = (t.address / line * line).wrapping_sub(origin);
+        let at = match out[first..].iter().rposition(|part| part.offset == offset) {
+            Some(at) => first + at,
+            None => {
+                out.push(Part { sectors: 0, ..part(t.address / line * line, origin) });
+                out.len() - 1
+            }
+        };
+        let index = (t.address % line / SECTOR) as u32;
+        let count = (t.bytes / SECTOR as u32).max(1);
+        out[at].sectors |= ((1_u32 << count) - 1 << index) as u8;
+        out[at].bytes += t.bytes;
+    }
+}
+
+/// Counts the bytes that lanes write to each sector of lines, lanes on one address once.
+pub(super) fn written_to_lines(line: u32, access: &WarpAccess, origin: u64, parts: &mut [Part]) {
+    let line = u64::from(line);
+    if !holds_masks(line) {
+        count_written(access, origin, parts);
+        return;
+    }
+    let mut places = Places::of(line, parts, origin);
+    let mut bytes: SmallVec<[[u32; MAX_SECTORS]; 8]> =
+        SmallVec::from_elem([0; MAX_SECTORS], parts.len());
+    for (_, address) in access.lanes() {
+        let (start, end) = access.span(address);
+        for sector in start / SECTOR..=end / SECTOR {
+            let begin = sector * SECTOR;
+            let Some(at) = places.find(begin & !(line - 1), parts, origin) else { continue };
+            let (first, last) = (start.max(begin) - begin, end.min(begin + SECTOR - 1) - begin);
+            let index = ((begin & (line - 1)) / SECTOR) as usize;
+            bytes[at][index] |= u32::MAX >> (SECTOR - 1 - (last - first)) << first;
+        }
+    }
+    for (part, bytes) in parts.iter_mut().zip(&bytes) {
+        part.written = bytes.map(|bytes| bytes.count_ones() as u8);
+    }
+}
+
+/// Counts the bytes that lanes write to each sector of parts that may lie anywhere, lanes on one address once.
+pub(super) fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]) {
+    for part in parts {
+        let start = origin.wrapping_add(part.offset);
+        for s in 0..MAX_SECTORS {
+            if part.sectors >> s & 1 == 0 {
+                continue;
+            }
+            let (first, last) = (start + s as u64 * SECTOR, start + s as u64 * SECTOR + 31);
+            let mut bytes = 0_u32;
+            for (_, address) in access.lanes() {
+                let span = access.span(address);
+                if span.0 <= last && span.1 >= first {
+                    for byte in span.0.max(first)..=span.1.min(last) {
+                        bytes |= 1 << (byte - first);
+                    }
+                }
+            }
+            part.written[s] = bytes.count_ones() as u8;
+        }
+    }
+}
+
+/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step. A line
+/// has one word for each bank.
+pub(super) fn steps(
+    most: usize,
+    line: u32,
+    access: &WarpAccess,
+    lines: &[Part],
+    origin: u64,
+) -> u32 {
+    const WORD: u64 = 4;
+    const LINE: u64 = 128;
+    let mut words: SmallVec<[u32; 32]> = SmallVec::from_elem(0, lines.len());
+    let mut places = Places::of(LINE, lines, origin);
+    let holds = |part: &Part, at: u64| at.wrapping_sub(origin.wrapping_add(part.offset)) < LINE;
+    for (_, address) in access.lanes() {
+        let (first, end) = access.span(address);
+        for word in first / WORD..=end / WORD {
+            let at = word * WORD;
+            let found = match u64::from(line) {
+                LINE => places.find(at & !(LINE - 1), lines, origin),
+                _ => lines.iter().position(|part| holds(part, at)),
+            };
+            let Some(found) = found else { continue };
+            words[found] |= 1 << (at % LINE / WORD);
+        }
+    }
+    // Lines that use each bank, counted bit by bit: three digits for up to seven lines.
+    let conflicts = |group: &[u32]| {
+        let digits = group.iter().fold([0_u32; 3], |[ones, twos, fours], line| {
+            let (to_twos, to_fours) = (ones & line, twos & ones & line);
+            [ones ^ line, twos ^ to_twos, fours ^ to_fours]
+        });
+        let mut those = u32::MAX;
+        digits.iter().zip([1, 2, 4]).rev().fold(0, |sum, (digit, weight)| {
+            let with = those & digit;
+            those = if with == 0 { those } else { with };
+            if with == 0 { sum } else { sum + weight }
+        })
+    };
+    words.chunks(most.clamp(1, 7)).map(conflicts).sum::<u32>().max(1)
+}
