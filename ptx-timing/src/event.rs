@@ -337,6 +337,12 @@ pub struct WarpTrace {
 }
 
 impl WarpTrace {
+    /// An empty trace with room for so many events and accesses.
+    pub(crate) fn with_capacity((events, accesses): (usize, usize)) -> Self {
+        let accesses = Vec::with_capacity(accesses);
+        Self { events: Vec::with_capacity(events), accesses, own: Patterns::default() }
+    }
+
     /// Adds an instruction by all lanes.
     pub fn push(&mut self, pc: u32) {
         self.events.push(Event { pc, active: u32::MAX, detail: Detail::None });

@@ -47,6 +47,7 @@ mod trips;
 mod uniform;
 mod unroll;
 mod uses;
+mod words;
 
 pub use access::WarpAccess;
 pub use profile::{Catalog, Profile, ProfileError};

@@ -13,7 +13,7 @@ use ptx_parse::code::Program;
 use thiserror::Error;
 
 use crate::access::WarpAccess;
-use crate::code::{Does, KernelCode};
+use crate::code::{Does, KernelCode, Step};
 use crate::event::{
     AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
 };
@@ -24,6 +24,7 @@ use crate::profile::Profile;
 use crate::registers;
 use crate::report::{BranchInfo, Inputs, Report, Samples, build};
 use crate::sim::{self, Config, Outcome, SimulateError};
+use crate::words::Words;
 
 /// Why a launch could not be timed.
 #[derive(Debug, Error)]
@@ -122,9 +123,13 @@ pub fn replay(
     // The first block that the simulator still wants.
     let wanted = AtomicU64::new(0);
     let grid = params.grid;
+    // By position in the decoded stream: what a warp does there.
+    let step = |pc: u32| kernel.origin(pc).and_then(|(function, index)| code.step(function, index));
+    let steps: Vec<Option<Step>> = (0..kernel.decoded_len() as u32).map(step).collect();
     let interpret = |way: Way| {
         let make = || Recorder {
             code: &code,
+            steps: &steps,
             grid,
             threads,
             way: Some(way.clone()),
@@ -133,6 +138,8 @@ pub fn replay(
             at: 0,
             last: None,
             pieces: Vec::new(),
+            words: Words::new(),
+            lengths: Vec::new(),
             printed: 0,
             branches: vec![BranchInfo::default(); code.code.instructions.len()],
             samples: Samples::new(code.code.instructions.len()),
@@ -193,6 +200,7 @@ impl Way {
 /// The interpreter's end.
 struct Recorder<'a> {
     code: &'a KernelCode,
+    steps: &'a [Option<Step>],
     grid: [u32; 3],
     threads: u32,
     way: Option<Way>,
@@ -206,6 +214,10 @@ struct Recorder<'a> {
     last: Option<([u32; 3], u32, u32)>,
     /// Accesses of its lanes that have not become those of a warp.
     pieces: Vec<Pieces>,
+    /// Words of a matrix among these.
+    words: Words,
+    /// Events and accesses of the warps of the block that ended last: others have about as many.
+    lengths: Vec<(usize, usize)>,
     /// Bytes that kernels have printed.
     printed: u64,
     branches: Vec<BranchInfo>,
@@ -304,7 +316,7 @@ impl Recorder<'_> {
     fn issue(&mut self, moment: &Moment<'_>, active: u32) {
         self.finish_pieces();
         self.last = None;
-        let Some(step) = self.code.step(moment.function(), moment.index()) else { return };
+        let Some(step) = self.steps.get(moment.pc() as usize).copied().flatten() else { return };
         if let Does::Predicated(predicated) = step.does {
             self.skip(moment, active, predicated);
             return;
@@ -445,19 +457,13 @@ impl Recorder<'_> {
         (action, space): (Action, Space),
         differs: Differs,
     ) {
-        let by = Accessor::Matrix;
-        let same =
-            |p: &&Pieces| (p.by, p.action, p.space, p.access.width) == (by, action, space, WORD);
-        // All 32 at once: this is asked for each element of a matrix.
-        let there = |p: &Pieces| {
-            let lanes = p.access.addresses.iter().enumerate();
-            let hits = lanes.fold(0, |hits, (i, a)| hits | u32::from(*a == base) << i);
-            hits & p.access.mask != 0
-        };
-        if self.pieces.iter().filter(same).any(there) {
+        if !self.words.insert(base) {
             return;
         }
-        let at = self.pieces.iter().rposition(|p| same(&p));
+        let by = Accessor::Matrix;
+        let same =
+            |p: &Pieces| (p.by, p.action, p.space, p.access.width) == (by, action, space, WORD);
+        let at = self.pieces.iter().rposition(same);
         let room = at.and_then(|at| Some((at, self.pieces[at].room(lane)?)));
         let (at, slot) = room.unwrap_or_else(|| {
             let access = WarpAccess { mask: 0, width: WORD, addresses: [0; 32] };
@@ -470,10 +476,15 @@ impl Recorder<'_> {
     }
 
     /// The instruction issued last has made all of its accesses.
+    #[inline]
     fn finish_pieces(&mut self) {
-        if self.pieces.is_empty() {
-            return;
+        if !self.pieces.is_empty() {
+            self.add_pieces();
         }
+    }
+
+    fn add_pieces(&mut self) {
+        self.words.clear();
         let mut pieces = std::mem::take(&mut self.pieces);
         for p in pieces.drain(..) {
             self.add(p.space, p.differs, p.access);
@@ -547,7 +558,9 @@ impl Recorder<'_> {
                 _ => u32::MAX,
             })
             .collect();
-        let trace = BlockTrace::new(vec![WarpTrace::default(); warps as usize]);
+        let length = |w: usize| self.lengths.get(w).copied().unwrap_or_default();
+        let traces = (0..warps as usize).map(length).map(WarpTrace::with_capacity).collect();
+        let trace = BlockTrace::new(traces);
         self.open.push((
             block,
             Recording {
@@ -567,6 +580,8 @@ impl Recorder<'_> {
         let mut trace = recording.trace;
         trace.warps.iter_mut().for_each(|w| self.code.repeat(&mut w.events));
         trace.finish();
+        self.lengths.clear();
+        self.lengths.extend(trace.warps.iter().map(|w| (w.events.len(), w.accesses.len())));
         let index = self.number(block);
         if self.way.as_ref().is_some_and(|way| !way.send((index, trace))) {
             // Nobody simulates any further.
