@@ -113,8 +113,14 @@ impl Datapath {
             acc.copy_from_slice(c);
         }
         for (steps, f) in self.groups() {
-            let nums = acc.map(|v| f.decode(v));
-            acc = b.row(a, steps, fracs, &nums, f.frac, self.bits)?.map(|s| self.finish(s));
+            let mut nums = [f.decode(0); WIDTH];
+            for (num, raw) in nums.iter_mut().zip(acc) {
+                *num = f.decode(raw);
+            }
+            let sums = b.row(a, steps, fracs, &nums, f.frac, self.bits)?;
+            for (raw, sum) in acc.iter_mut().zip(sums) {
+                *raw = self.finish(sum);
+            }
         }
         for (v, x) in c.iter_mut().zip(acc) {
             *v = if self.from_zero { self.add(x, *v) } else { x };

@@ -398,7 +398,13 @@ impl Eight {
             return None;
         }
         let side = |v: &[i32]| -> Vec<Lanes> {
-            (0..k).map(|p| std::array::from_fn(|j| v[(first + j) * k + p])).collect()
+            let mut lanes = vec![[0; WIDTH]; k];
+            for (j, column) in v[first * k..][..WIDTH * k].chunks_exact(k).enumerate() {
+                for (lanes, v) in lanes.iter_mut().zip(column) {
+                    lanes[j] = *v;
+                }
+            }
+            lanes
         };
         Some(Self { m: side(&b.m), e: side(&b.e) })
     }
@@ -417,13 +423,18 @@ impl Eight {
         if !a.class.is_empty() || c.iter().any(|c| c.class != Class::Finite) {
             return None;
         }
-        let mut top: Lanes = std::array::from_fn(|j| c[j].e);
+        let mut top: Lanes = [0; WIDTH];
+        for (top, c) in top.iter_mut().zip(c) {
+            *top = c.e;
+        }
         let (m, e) = (&self.m[steps.clone()], &self.e[steps.clone()]);
         let sums = sums(&a.m[steps.clone()], &a.e[steps], m, e, bits - fracs, &mut top);
-        Some(std::array::from_fn(|j| {
+        let mut out = [Sum::Nan; WIDTH];
+        for j in 0..WIDTH {
             let v = i64::from(sums[j]) + cut_accumulator(c[j], top[j], c_frac, bits);
-            Sum::Finite(v, top[j] - bits.cast_signed())
-        }))
+            out[j] = Sum::Finite(v, top[j] - bits.cast_signed());
+        }
+        Some(out)
     }
 }
 

@@ -121,7 +121,7 @@ impl Fragment {
         let own = self.lanes(pieces);
         for (reg, lanes) in out.iter_mut().enumerate() {
             let first = self.place(reg, 0, 0);
-            for (v, own) in lanes.iter_mut().zip(own.chunks(pieces)) {
+            for (v, own) in lanes.iter_mut().zip(own.chunks_exact(pieces)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let at = self.offset(layout, stride, first.0 + row, first.1 + col);
                     *v |= read(at, bytes)? << (shift * sub);
@@ -143,7 +143,7 @@ impl Fragment {
         let own = self.lanes(pieces);
         for (reg, lanes) in regs.iter().enumerate() {
             let first = self.place(reg, 0, 0);
-            for (&v, own) in lanes.iter().zip(own.chunks(pieces)) {
+            for (&v, own) in lanes.iter().zip(own.chunks_exact(pieces)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let part =
                         if bytes == 8 { v } else { v >> (shift * sub) & ((1 << (8 * bytes)) - 1) };
@@ -171,7 +171,7 @@ impl Fragment {
         let own = self.lanes(per);
         for (reg, lanes) in regs.iter().enumerate() {
             let first = self.place(reg, 0, 0);
-            for (&v, own) in lanes.iter().zip(own.chunks(per)) {
+            for (&v, own) in lanes.iter().zip(own.chunks_exact(per)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let (row, col) = (first.0 + row, first.1 + col);
                     let at = if self.operand == Operand::B {
@@ -192,7 +192,7 @@ impl Fragment {
         let own = self.lanes(per);
         for (reg, lanes) in regs.iter_mut().enumerate() {
             let first = self.place(reg, 0, 0);
-            for (v, own) in lanes.iter_mut().zip(own.chunks(per)) {
+            for (v, own) in lanes.iter_mut().zip(own.chunks_exact(per)) {
                 *v = own.iter().enumerate().fold(0, |acc, (sub, (row, col))| {
                     acc | raw[(first.0 + row) * cols + first.1 + col] << (sub * bits)
                 });
