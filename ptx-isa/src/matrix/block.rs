@@ -4,7 +4,7 @@ use super::datapath::{Datapath, Factors};
 use super::descriptor::Packing;
 use super::dot::{self, Plane};
 use super::fragment::extend;
-use super::mma::add_s32;
+use super::integers::add_s32;
 use super::scaled::{self, Scale};
 use super::sparse::Metadata;
 use super::types::Elem;

@@ -2,7 +2,8 @@
 
 use super::datapath::{Datapath, Factors, regroup};
 use super::dot::{self, Plane};
-use super::fragment::{Rows, a_registers, extend, pack_acc, unpack_a, unpack_acc, unpack_b};
+use super::fragment::{Rows, a_registers, pack_acc, unpack_a, unpack_acc, unpack_b};
+use super::integers::Integers;
 use super::sparse::Metadata;
 use super::types::{Elem, Layout, MatrixError, Shape, modifiers};
 use super::volta;
@@ -298,44 +299,20 @@ impl Mma {
             pack_acc(m, n, self.d == Elem::F16, &acc, d);
             return;
         }
-        let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
-        let (ia, ib) = (wide(&ra, self.a), wide(&rb, self.b));
         let (stored, k) = if self.a == Elem::B1 { (k / 32, k / 32) } else { (stored, k) };
         let mut acc = unpack_acc(m, n, false, c);
-        for (i, line) in acc.chunks_exact_mut(n).enumerate() {
-            let row = &ia[i * stored..][..stored];
-            for (j, v) in line.iter_mut().enumerate() {
-                let col = &ib[j * k..][..k];
-                let s: i32 = match (self.a, &map) {
-                    (Elem::B1, _) => bits(row, col, self.bit_op),
-                    (_, None) => row.iter().zip(col).map(|(x, y)| x * y).sum(),
-                    (_, Some(map)) => {
-                        row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
-                    }
-                };
-                *v = add_s32(s, *v, self.sat);
-            }
-        }
+        let factors = Integers {
+            a: (&ra, self.a),
+            b: (&rb, self.b),
+            stored,
+            k,
+            map: map.as_ref(),
+            bit_op: self.bit_op,
+            sat: self.sat,
+        };
+        factors.add_to(&mut acc, n);
         pack_acc(m, n, false, &acc, d);
     }
-}
-
-/// Ones in the combined words.
-pub(super) fn bits(a: &[i32], b: &[i32], op: BitOp) -> i32 {
-    a.iter()
-        .zip(b)
-        .map(|(x, y)| match op {
-            BitOp::Xor => x ^ y,
-            BitOp::And => x & y,
-        })
-        .map(|w| w.count_ones().cast_signed())
-        .sum()
-}
-
-/// Adds the accumulator: wraps, or clamps with `.satfinite`.
-pub(super) fn add_s32(s: i32, c: u32, sat: bool) -> u32 {
-    let c = c.cast_signed();
-    if sat { s.saturating_add(c) } else { s.wrapping_add(c) }.cast_unsigned()
 }
 
 impl std::fmt::Display for Mma {

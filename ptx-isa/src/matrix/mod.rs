@@ -11,6 +11,7 @@ mod descriptor;
 mod dot;
 mod double;
 mod fragment;
+mod integers;
 mod mma;
 pub mod moves;
 pub(crate) mod run;

@@ -3,8 +3,9 @@
 use super::datapath::{Datapath, Factors};
 use super::descriptor::{Descriptor, Major, Packing};
 use super::dot::{self, Plane};
-use super::fragment::{Rows, extend, pack_acc, unpack_a, unpack_acc};
-use super::mma::{self, BitOp, add_s32};
+use super::fragment::{Rows, pack_acc, unpack_a, unpack_acc};
+use super::integers::Integers;
+use super::mma::{self, BitOp};
 use super::sparse::Metadata;
 use super::types::{Elem, MatrixError, Shape, modifiers};
 
@@ -213,23 +214,17 @@ impl Wgmma {
         let Shape { n, k, .. } = self.shape;
         let k = if self.a == Elem::B1 { k / 32 } else { k };
         let stored = if self.sparse { k / 2 } else { k };
-        let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
-        let (ia, ib) = (wide(ra, self.a), wide(rb, self.b));
         let mut acc = if scale_d { unpack_acc(16, n, false, d) } else { vec![0; 16 * n] };
-        for (i, line) in acc.chunks_exact_mut(n).enumerate() {
-            let row = &ia[i * stored..][..stored];
-            for (j, v) in line.iter_mut().enumerate() {
-                let col = &ib[j * k..][..k];
-                let s = match (self.a, map) {
-                    (Elem::B1, _) => mma::bits(row, col, BitOp::And),
-                    (_, None) => row.iter().zip(col).map(|(x, y)| x * y).sum(),
-                    (_, Some(map)) => {
-                        row.iter().zip(map.row(i)).map(|(x, &at)| x * col[usize::from(at)]).sum()
-                    }
-                };
-                *v = add_s32(s, *v, self.sat);
-            }
-        }
+        let factors = Integers {
+            a: (ra, self.a),
+            b: (rb, self.b),
+            stored,
+            k,
+            map,
+            bit_op: BitOp::And,
+            sat: self.sat,
+        };
+        factors.add_to(&mut acc, n);
         pack_acc(16, n, false, &acc, d);
     }
 }

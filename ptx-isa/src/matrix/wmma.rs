@@ -9,8 +9,9 @@
 use super::datapath::{Datapath, Factors};
 use super::dot::{self, Plane};
 use super::double;
-use super::fragment::{Rows, extend};
-use super::mma::{self, BitOp, F64Round, add_s32};
+use super::fragment::Rows;
+use super::integers::Integers;
+use super::mma::{self, BitOp, F64Round};
 use super::types::{Elem, Layout, MatrixError, Shape, modifiers};
 
 /// Which matrix a fragment holds.
@@ -59,18 +60,27 @@ impl Fragment {
     /// Row and column of element `sub` of register `reg` in `lane`.
     #[must_use]
     pub fn place(&self, reg: usize, lane: usize, sub: usize) -> (usize, usize) {
+        let (first, own) = (self.first(reg), self.own(lane, sub));
+        (first.0 + own.0, first.1 + own.1)
+    }
+
+    /// In a transposed product m and n swap, and A and B with them.
+    fn swapped(&self) -> bool {
+        self.shape.m == 8 && self.shape.n == 32
+    }
+
+    /// The place of a register's first element.
+    fn first(&self, reg: usize) -> (usize, usize) {
         let Shape { m, n, k } = self.shape;
         let per = self.elem.per_register();
-        // In a transposed product m and n swap, and A and B with them.
-        let swapped = m == 8 && n == 32;
+        let swapped = self.swapped();
         let long = if swapped { n } else { m };
         let halves = long.min(16) / 8;
         let multiplicand = |outer: usize, halves: usize| {
             let blocks = (k / (4 * per)).max(1);
             let reg = reg % (outer / 8 * blocks);
             let (tile, q) = (reg / (halves * blocks), reg % (halves * blocks));
-            let x = tile * 8 * halves + q % halves * 8 + lane / 4;
-            (x, q / halves * 4 * per + lane % 4 * per + sub)
+            (tile * 8 * halves + q % halves * 8, q / halves * 4 * per)
         };
         match self.operand {
             Operand::A => multiplicand(m, if swapped { 1 } else { halves }),
@@ -83,17 +93,30 @@ impl Fragment {
                 let pair = if self.elem == Elem::F16 { 1 } else { 2 };
                 let (tile, q) = (reg / (halves * pair), reg % (halves * pair));
                 let tall = (long / 16).max(1);
-                let x = tile % tall * 16 + q / pair * 8 + lane / 4;
-                let y = tile / tall * 8 + lane % 4 * 2 + if pair == 1 { sub } else { q % 2 };
+                let x = tile % tall * 16 + q / pair * 8;
+                let y = tile / tall * 8 + q % pair;
                 if swapped { (y, x) } else { (x, y) }
             }
         }
     }
 
-    /// What lanes and their elements add to the place of a register's first element, the same in all registers:
-    /// `pieces` of each lane.
+    /// What a lane and the element in its register add to that.
+    fn own(&self, lane: usize, sub: usize) -> (usize, usize) {
+        let (x, y) = (lane / 4, lane % 4);
+        match self.operand {
+            Operand::A => (x, y * self.elem.per_register() + sub),
+            Operand::B => (y * self.elem.per_register() + sub, x),
+            Operand::C | Operand::D => {
+                let y = y * 2 + if self.elem == Elem::F16 { sub } else { 0 };
+                if self.swapped() { (y, x) } else { (x, y) }
+            }
+        }
+    }
+
+    /// The same for all lanes, `pieces` elements of each.
     fn lanes(&self, pieces: usize) -> Vec<(usize, usize)> {
-        (0..32 * pieces).map(|i| self.place(0, i / pieces, i % pieces)).collect()
+        let pieces = |lane: usize| (0..pieces).map(move |sub| self.own(lane, sub));
+        (0..32).flat_map(pieces).collect()
     }
 
     /// Byte offset from the operand's start of the element at (`row`, `col`), `stride` elements
@@ -120,7 +143,7 @@ impl Fragment {
         let mut out = vec![[0u64; 32]; self.registers()];
         let own = self.lanes(pieces);
         for (reg, lanes) in out.iter_mut().enumerate() {
-            let first = self.place(reg, 0, 0);
+            let first = self.first(reg);
             for (v, own) in lanes.iter_mut().zip(own.chunks_exact(pieces)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let at = self.offset(layout, stride, first.0 + row, first.1 + col);
@@ -142,7 +165,7 @@ impl Fragment {
         let (bytes, pieces, shift) = self.access();
         let own = self.lanes(pieces);
         for (reg, lanes) in regs.iter().enumerate() {
-            let first = self.place(reg, 0, 0);
+            let first = self.first(reg);
             for (&v, own) in lanes.iter().zip(own.chunks_exact(pieces)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let part =
@@ -170,7 +193,7 @@ impl Fragment {
         let per = self.elem.per_register();
         let own = self.lanes(per);
         for (reg, lanes) in regs.iter().enumerate() {
-            let first = self.place(reg, 0, 0);
+            let first = self.first(reg);
             for (&v, own) in lanes.iter().zip(own.chunks_exact(per)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let (row, col) = (first.0 + row, first.1 + col);
@@ -191,7 +214,7 @@ impl Fragment {
         let per = self.elem.per_register();
         let own = self.lanes(per);
         for (reg, lanes) in regs.iter_mut().enumerate() {
-            let first = self.place(reg, 0, 0);
+            let first = self.first(reg);
             for (v, own) in lanes.iter_mut().zip(own.chunks_exact(per)) {
                 *v = own.iter().enumerate().fold(0, |acc, (sub, (row, col))| {
                     acc | raw[(first.0 + row) * cols + first.1 + col] << (sub * bits)
@@ -387,7 +410,7 @@ impl Wmma {
             return Err(MatrixError::Unsupported(self.to_string()));
         }
         self.check([a.len(), b.len(), c.len(), d.len()])?;
-        let Shape { m, n, k } = self.a.shape;
+        let Shape { n, k, .. } = self.a.shape;
         let (mut ra, mut rb, mut acc) = (Vec::new(), Vec::new(), Vec::new());
         self.a.unpack(a, &mut ra);
         self.b.unpack(b, &mut rb);
@@ -411,19 +434,16 @@ impl Wmma {
             };
             path.run(&factors, &mut acc);
         } else {
-            let wide = |raw: &[u32], t: Elem| raw.iter().map(|&v| extend(v, t)).collect::<Vec<_>>();
-            let (ia, ib) = (wide(&ra, self.a.elem), wide(&rb, self.b.elem));
-            for i in 0..m {
-                for j in 0..n {
-                    let (x, y) = (&ia[i * k..][..k], &ib[j * k..][..k]);
-                    let s = if self.a.elem == Elem::B1 {
-                        mma::bits(x, y, self.bit_op)
-                    } else {
-                        x.iter().zip(y).map(|(x, y)| x * y).sum()
-                    };
-                    acc[i * n + j] = add_s32(s, acc[i * n + j], self.sat);
-                }
-            }
+            let factors = Integers {
+                a: (&ra, self.a.elem),
+                b: (&rb, self.b.elem),
+                stored: k,
+                k,
+                map: None,
+                bit_op: self.bit_op,
+                sat: self.sat,
+            };
+            factors.add_to(&mut acc, n);
         }
         self.d.pack(&acc, d);
         Ok(())
