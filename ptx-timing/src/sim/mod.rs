@@ -24,6 +24,7 @@ mod warp;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 pub use error::SimulateError;
 pub use record::Recording;
@@ -214,7 +215,8 @@ impl Grid {
         for (index, sm) in self.sms.iter_mut().enumerate() {
             queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
-        while let Some(Reverse((start, index))) = queue.pop() {
+        while let Some(mut first) = queue.peek_mut() {
+            let Reverse((start, index)) = *first;
             let slice_end = (start / TIME_SLICE + 1) * TIME_SLICE;
             let mut time = Some(start);
             while let Some(now) = time.filter(|t| *t < slice_end) {
@@ -225,13 +227,15 @@ impl Grid {
                 time = self.sms[index].next_time();
             }
             match time {
-                Some(next) => queue.push(Reverse((next, index))),
+                Some(next) => *first = Reverse((next, index)),
                 None if self.sms[index].resident_blocks() > 0 => {
                     let waiting = self.sms[index].waiting_at();
                     let (barrier, arrived, expected) = waiting.first().copied().unwrap_or_default();
                     return Err(SimulateError::Deadlock { sm: index, barrier, arrived, expected });
                 }
-                None => {}
+                None => {
+                    PeekMut::pop(first);
+                }
             }
         }
         Ok(())
