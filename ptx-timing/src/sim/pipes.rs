@@ -88,13 +88,25 @@ impl PipeTimes {
         }
     }
 
-    /// Keeps the operand ports of a scheduler busy until a clock.
-    pub fn fetch(&mut self, scheduler: usize, until: u64) {
+    /// Keeps the operand ports of a scheduler busy for some clocks, if any.
+    pub fn fetch(&mut self, scheduler: usize, now: u64, clocks: u64) {
+        if clocks == 0 {
+            return;
+        }
+        let until = now + clocks;
         self.ports[scheduler] = until;
         let pipes_take = &self.pipes_take[scheduler * self.wants.len()..];
         let takes_wanted = &mut self.takes_wanted[scheduler];
         for &number in self.with_ports.iter() {
             takes_wanted[usize::from(number)] = pipes_take[usize::from(number)].max(until);
+        }
+    }
+
+    /// Of some pipes the one that is free first.
+    pub fn first_free(&self, scheduler: usize, pipes: &[u8]) -> Option<u8> {
+        match *pipes {
+            [pipe] => Some(pipe),
+            _ => pipes.iter().copied().min_by_key(|pipe| self.free(scheduler, *pipe)),
         }
     }
 

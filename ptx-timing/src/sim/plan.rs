@@ -250,10 +250,16 @@ pub(super) fn plan(
             }
         }
     }
+    let wants = wants(issue.operand_words, code, &mut plans);
+    Ok((plans, Pipes { names, per_scheduler, wants }, registers))
+}
+
+/// Says of each instruction whether it fetches operands and what it wants of the pipes; returns what there is to want.
+fn wants(ports: u32, code: &Code, plans: &mut [Plan]) -> Vec<u64> {
     let mut wants = vec![0];
     for (plan, instruction) in plans.iter_mut().zip(&code.instructions) {
         let words: u32 = plan.operands.iter().map(|o| u32::from(o.1)).sum();
-        plan.operands_wait = issue.operand_words > 0 && words > issue.operand_words;
+        plan.operands_wait = ports > 0 && words > ports;
         if words > 0 || instruction.class.is_memory() {
             plan.pipe_mask |= PORTS;
         }
@@ -263,5 +269,5 @@ pub(super) fn plan(
             wants.push(plan.pipe_mask);
         }
     }
-    Ok((plans, Pipes { names, per_scheduler, wants }, registers))
+    wants
 }

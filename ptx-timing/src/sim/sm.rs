@@ -260,11 +260,7 @@ impl Sm {
         };
         let plan = &chip.plans[event.pc as usize];
         let schedulers = self.next_issue.len();
-        let pipe = match plan.pipes[..] {
-            [pipe] => Some(pipe),
-            _ => plan.pipes.iter().copied().min_by_key(|p| self.pipes.free(scheduler, *p)),
-        };
-        let Some(pipe) = pipe else {
+        let Some(pipe) = self.pipes.first_free(scheduler, &plan.pipes) else {
             self.set_ready(slot, NEVER);
             return false;
         };
@@ -305,9 +301,7 @@ impl Sm {
         }
         if plan.operands_wait {
             let clocks = chip.operand_ports.clocks(chip.plans, event.pc, *last);
-            if clocks > 0 {
-                self.pipes.fetch(scheduler, now + clocks);
-            }
+            self.pipes.fetch(scheduler, now, clocks);
         }
         *last = [event.pc, last[0]];
         // How long a product reads shared memory is in the units of its shape.
