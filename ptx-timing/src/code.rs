@@ -28,11 +28,11 @@ use crate::halves;
 use crate::live;
 use crate::moves;
 use crate::profile::Assembler;
+use crate::repeated::Loops;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
-use crate::uniform;
-use crate::repeated::Loops;
 use crate::trips;
+use crate::uniform;
 use crate::unroll;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.

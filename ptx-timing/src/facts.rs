@@ -105,6 +105,20 @@ impl<'a> Facts<'a> {
             .any(|to| [Ty::U64, Ty::S64].iter().any(|from| self.converts(*to, *from)))
     }
 
+    /// Machine instructions besides those of the class where both operands have 64 bits, by counts of ptxas 13.5.
+    fn more_for_halves(&self) -> u32 {
+        match (self.instruction.class, self.op) {
+            (Class::Logic, _) | (Class::IntMinMax, Operation::Neg) => 1,
+            // Comparisons and selections of both halves.
+            (Class::IntMinMax, Operation::Abs) => 4,
+            (Class::IntMinMax, _) => 3,
+            (Class::BitCount, _) => 2,
+            (Class::LeadingZeros, _) => 4,
+            (Class::IntMulHi64, _) if self.opcode.has(".s64") => 10,
+            _ => 0,
+        }
+    }
+
     /// A move between 64 bits and two registers: the halves of a pair of registers are registers.
     fn splits_pair(&self) -> bool {
         let i = &self.instruction;
@@ -226,17 +240,9 @@ impl<'a> Facts<'a> {
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
         // Machine registers have 32 bits.
         let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
-        facts.instruction.extra_slots += match (facts.instruction.class, facts.op) {
-            _ if !wide => 0,
-            (Class::Logic, _) | (Class::IntMinMax, Operation::Neg) => 1,
-            // Comparisons and selections of both halves.
-            (Class::IntMinMax, Operation::Abs) => 4,
-            (Class::IntMinMax, _) => 3,
-            (Class::BitCount, _) => 2,
-            (Class::LeadingZeros, _) => 4,
-            (Class::IntMulHi64, _) if facts.opcode.has(".s64") => 10,
-            _ => 0,
-        };
+        if wide {
+            facts.instruction.extra_slots += facts.more_for_halves();
+        }
         let splits = assembler.fuse && special.is_none() && facts.splits_pair();
         let vanishes =
             is_parameter || op == Operation::ConvertAddress || widening || halves || splits;

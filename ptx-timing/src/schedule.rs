@@ -155,7 +155,6 @@ impl Schedule {
                 let more = piece.peak_at_ease(&order, &sizes).min(room);
                 peak = peak.map(|peak| peak.max(more));
             }
-            if std::env::var_os("DUMP").is_some() { println!("SPAN {} room {room} peak {peak:?} order {:?}", span.start, order); }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
                 out.blocks.push((span.start as u32, order));

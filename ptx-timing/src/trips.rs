@@ -66,8 +66,7 @@ fn constant(facts: &[Facts<'_>], r: Register) -> Option<u64> {
 }
 
 fn turns(function: &Function, facts: &[Facts<'_>], start: usize, branch: usize) -> Option<usize> {
-    let (guard, negated) = function.insts[branch].guard.as_ref()?;
-    let _ = guard;
+    let (_, negated) = function.insts[branch].guard.as_ref()?;
     let guard = facts[branch].instruction.guard?;
     let mut comparisons = writers(facts, guard);
     let compare = comparisons.next().filter(|i| (start..branch).contains(i))?;
@@ -85,7 +84,10 @@ fn turns(function: &Function, facts: &[Facts<'_>], start: usize, branch: usize) 
     };
     let mut own = writers(facts, counter);
     let (first, second) = (own.next()?, own.next()?);
-    if own.next().is_some() || (start..branch).contains(&first) || !(start..branch).contains(&second) {
+    if own.next().is_some()
+        || (start..branch).contains(&first)
+        || !(start..branch).contains(&second)
+    {
         return None;
     }
     let begin = &facts[first];
@@ -112,10 +114,11 @@ fn turns(function: &Function, facts: &[Facts<'_>], start: usize, branch: usize) 
         };
         Some(holds != *negated)
     };
-    let mut n = if compare > second { from.wrapping_add(step) } else { from };
+    let next = |n: i64| signed(n.wrapping_add(step) as u64, ty);
+    let mut n = if compare > second { next(from) } else { from };
     let mut turns = 1;
     while goes_on(n)? {
-        n = n.wrapping_add(step);
+        n = next(n);
         turns += 1;
         if turns > MOST {
             return None;

@@ -4,7 +4,7 @@
 //! whether the text tells how many there are, and on what is in one; the numbers are those of ptxas 13.5 for loops of
 //! multiply-adds, loads and stores of all lengths (sm_86 and sm_90).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ptx_isa::{Class, Operation};
 use ptx_parse::code::{Flow, Function};
@@ -12,6 +12,7 @@ use ptx_parse::code::{Flow, Function};
 use crate::event::Register;
 use crate::facts::Facts;
 use crate::trips::{self, Trip};
+use crate::uniform;
 
 /// Turns that one block stands for if nobody knows how many there are, the most first.
 const TURNS: [usize; 2] = [4, 2];
@@ -75,6 +76,7 @@ pub(crate) fn candidates(
     if most == 0 {
         return Vec::new();
     }
+    let same = uniform::same_in_lanes(facts);
     let found = function.blocks.iter().filter_map(|b| {
         let branch = (b.end as usize).checked_sub(1)?;
         let Flow::Bra(target) = function.insts[branch].flow else { return None };
@@ -82,12 +84,13 @@ pub(crate) fn candidates(
         let inside = |other: u32| start < other && other < b.end;
         // Blocks that are executed under a predicate belong to the one around them.
         let joined = |i: &u32| facts[*i as usize].continues;
-        let whole = function.blocks.iter().map(|b| b.start).filter(|s| inside(*s)).all(|s| joined(&s));
+        let whole =
+            function.blocks.iter().map(|b| b.start).filter(|s| inside(*s)).all(|s| joined(&s));
         if start > b.start || !whole {
             return None;
         }
         let trip = trips.iter().find(|t| t.branch as usize == branch);
-        candidate(most, source, function, facts, (start, b.end), trip)
+        candidate(most, source, function, facts, &same, (start, b.end), trip)
     });
     found.collect()
 }
@@ -192,10 +195,13 @@ impl Body<'_, '_> {
             let fits = match f.op {
                 Operation::Add | Operation::Sub => true,
                 Operation::Shl => f.arguments.last().is_some_and(|a| a.1.is_some()),
-                Operation::Mul | Operation::Mad => f.arguments.iter().take(2).any(|a| a.1.is_some()),
+                Operation::Mul | Operation::Mad => {
+                    f.arguments.iter().take(2).any(|a| a.1.is_some())
+                }
                 // A product that went into the sum.
                 Operation::Other => {
-                    own.class == Class::IntMulWide && own.reads.iter().all(|r| !differs(r) || adds(r))
+                    own.class == Class::IntMulWide
+                        && own.reads.iter().all(|r| !differs(r) || adds(r))
                 }
                 _ => false,
             };
@@ -214,6 +220,7 @@ fn candidate(
     source: &str,
     function: &Function,
     facts: &[Facts<'_>],
+    same: &HashMap<Register, bool>,
     (start, end): (u32, u32),
     trip: Option<&Trip>,
 ) -> Option<Candidate> {
@@ -230,7 +237,24 @@ fn candidate(
         let branches = matches!(class, Class::Branch | Class::F64Rsqrt) || class.has_branches();
         matches!(function.insts[*i].flow, Flow::Next) && !branches
     };
-    if !list.iter().all(plain) {
+    // What lanes do together is not repeated where they may leave one by one.
+    let together = |i: &usize| {
+        matches!(
+            facts[*i].instruction.class,
+            Class::Barrier
+                | Class::WarpSync
+                | Class::Shuffle
+                | Class::Vote
+                | Class::Match
+                | Class::Redux
+                | Class::MmaSmall
+                | Class::MmaLarge
+                | Class::MmaF64
+                | Class::LoadMatrix
+        ) || facts[*i].instruction.fragment
+    };
+    let leave_together = trip.is_some() || same.get(&guard).copied().unwrap_or(false);
+    if !list.iter().all(plain) || !leave_together && list.iter().any(together) {
         return None;
     }
     let body = Body { function, facts, list };

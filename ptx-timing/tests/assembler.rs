@@ -164,6 +164,106 @@ fn votes_look_for_lanes_that_may_be_absent() {
         ))
     };
     assert_eq!(turns("%tid.x", 32), [(true, 1), (false, 0)]);
-    assert_eq!(turns("%ctaid.x", 32), [(false, 0), (false, 0)]);
+    // Such a loop is repeated, too.
+    assert_eq!(turns("%ctaid.x", 32), [(false, 0); 2 * 7]);
     assert_eq!(looks(vote), [(false, 0), (false, 0)]);
+}
+
+/// How many turns besides the text's the machine code of a loop has. `bound` is what the counter is compared with;
+/// `more` stands in the loop behind so many multiply-adds.
+fn turns(size: usize, test: &str, bound: &str, more: &str) -> usize {
+    let body = format!(
+        "mov.u32 %r50, 0;\nL:\n{}{more}\nadd.u32 %r50, %r50, 1;\nsetp.{test}.u32 %p2, %r50, {bound};\n@%p2 bra L;",
+        chain(size)
+    );
+    let (_, code) = kernel(&body);
+    let all = code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count();
+    all / size - 1
+}
+
+/// Turns that the text tells: all are written out, or some with those that are left over.
+#[test]
+fn loops_of_known_turns_are_written_out() {
+    for (size, known, copies) in [
+        (8, 128, 128),
+        (16, 48, 48),
+        (16, 64, 16),
+        (12, 128, 25 + 3),
+        (24, 64, 10 + 4),
+        (48, 8, 8),
+        (48, 10, 5),
+        (96, 4, 4),
+        (96, 5, 0),
+        (74, 64, 0),
+    ] {
+        assert_eq!(turns(size, "ne", &known.to_string(), ""), copies, "{size} x {known}");
+        assert_eq!(turns(size, "lt", &known.to_string(), ""), copies, "{size} x {known}");
+    }
+    let nounroll = chain(8) + "mov.u32 %r50, 0;\n.pragma \"nounroll\";\nL:\n";
+    let (_, code) = kernel(&format!(
+        "{nounroll}{}add.u32 %r50, %r50, 1;\nsetp.ne.u32 %p2, %r50, 4;\n@%p2 bra L;",
+        chain(8)
+    ));
+    assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 16);
+}
+
+/// Turns that nobody knows: four at once, and two of those that are left over, up to a size that grows with loads.
+#[test]
+fn loops_of_unknown_turns_are_repeated() {
+    let global =
+        |n| (0..n).map(|i| format!("ld.global.f32 %f{}, [%rd4+{}];", 60 + i, 4 * i)).collect();
+    let shared =
+        |n| (0..n).map(|i| format!("ld.shared.f32 %f{}, [%r5+{}];", 60 + i, 4 * i)).collect();
+    let stores = |n| (0..n).map(|i| format!("st.global.f32 [%rd5+{}], %f1;", 4 * i)).collect();
+    let cases: [(String, usize); 7] = [
+        (String::new(), 18),
+        (global(1), 44),
+        (global(4), 38),
+        (shared(1), 21),
+        (shared(4), 30),
+        (stores(4), 10),
+        ("shfl.sync.bfly.b32 %r60, %r60, 1, 31, -1; bar.sync 0;".to_owned(), 16),
+    ];
+    for (more, most) in cases {
+        assert_eq!(turns(most, "ne", "%r2", &more), 4, "{more}");
+        assert_eq!(turns(most, "lt", "%r2", &more), 4 + 2, "{more}");
+        assert_eq!(turns(most + 1, "ne", "%r2", &more), 0, "{more}");
+    }
+    // Where lanes leave one by one, what they do together stays.
+    assert_eq!(turns(8, "ne", "%r1", ""), 4);
+    assert_eq!(turns(8, "ne", "%r1", "bar.sync 0;"), 0);
+    assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
+}
+
+/// A power of two is scaled, unless it flushes subnormal numbers or its exponent cannot be so small.
+#[test]
+fn powers_of_two_are_scaled() {
+    let classes = |body: &str| -> Vec<Class> {
+        let (_, code) = kernel(body);
+        let powers = [Class::F32Ex2, Class::F32Scaled];
+        code.code.instructions.iter().map(|i| i.class).filter(|c| powers.contains(c)).collect()
+    };
+    let twice = "ex2.approx.f32 %f3, %f1; ex2.approx.f32 %f1, %f3;";
+    assert_eq!(classes("ex2.approx.f32 %f1, %f1;"), [Class::F32Scaled]);
+    assert_eq!(classes("ex2.approx.ftz.f32 %f1, %f1;"), [Class::F32Ex2]);
+    assert_eq!(classes(twice), [Class::F32Scaled, Class::F32Ex2]);
+}
+
+/// Constants whose lower half is not zero take two moves to uniform registers, once in a block; operations on 64 bits
+/// take more than those on 32.
+#[test]
+fn halves_of_64_bits_cost() {
+    let more = |body: &str, class: Class| -> Vec<u32> {
+        let (_, code) = kernel(body);
+        let own = code.code.instructions.iter().filter(|i| i.class == class);
+        own.map(|i| i.extra_slots).collect()
+    };
+    let sums = ".reg .f64 %d<9>; cvt.f64.f32 %d1, %f1; fma.rn.f64 %d2, %d1, %d1, 0d3FE0000000000000;\n\
+                fma.rn.f64 %d3, %d2, %d1, 0d3FB999999999999A; fma.rn.f64 %d4, %d3, %d1, 0d3FB999999999999A;\n\
+                cvt.rn.f32.f64 %f1, %d4;";
+    assert_eq!(more(sums, Class::F64Fma), [0, 2, 0]);
+    let used = "cvt.u32.u64 %r70, %rd20; cvt.rn.f32.u32 %f1, %r70;";
+    assert_eq!(more(&format!("min.s64 %rd20, %rd3, %rd4; {used}"), Class::IntMinMax), [3]);
+    assert_eq!(more("popc.b64 %r70, %rd3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [2]);
+    assert_eq!(more("popc.b32 %r70, %r3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [0]);
 }

@@ -331,8 +331,8 @@ pub struct Assembler {
     /// Values that all lanes of a warp share are in registers of the warp.
     #[serde(default)]
     pub uniform_registers: bool,
-    /// Loops of one block are repeated in the machine code if that has no more instructions than this;
-    /// 0 = none.
+    /// Loops of which nobody knows the number of turns are repeated in the machine code if a turn has no more
+    /// instructions than this, more with loads; 0 = none are, nor those of known turns.
     #[serde(default)]
     pub unrolled_instructions: u32,
     /// Neighbouring words of shared memory are accessed by one instruction.

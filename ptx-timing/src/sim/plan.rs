@@ -21,7 +21,7 @@ pub(super) struct Plan {
     pub latency: u64,
     /// Its pipes as a mask, and `PORTS` where it fetches operands.
     pub pipe_mask: u64,
-    /// The number of this mask in [`Pipes::wants`].
+    /// The number of this mask in [`Pipes::wants`]; there are fewer than 128 classes, each with ports or without.
     pub wants: u8,
     /// Whether it goes to global memory.
     pub global: bool,

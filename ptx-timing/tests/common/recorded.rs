@@ -306,8 +306,7 @@ pub fn table(
         if !ids(id) {
             continue;
         }
-        let budget = std::env::var("BUDGET").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000_000);
-        let config = Config { max_instructions: Some(budget), ..Default::default() };
+        let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
         let (Replay { outcome, stats, .. }, seconds) = run(recorded, case, registers, config);
         let cold = &recorded.returned(case)["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
