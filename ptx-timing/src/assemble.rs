@@ -95,13 +95,14 @@ fn wide_constants(function: &Function, facts: &mut [Facts<'_>]) {
     }
 }
 
-/// Powers of two whose exponents cannot be so small that results are subnormal need no scaling: those of results that
-/// are not negative, or no less than -1.
+/// Powers of two whose exponents ptxas knows to be no less than -1 need no scaling: other powers, sines, hyperbolic
+/// tangents, absolute values and what is saturated. It does not know it of roots.
 fn plain_powers(facts: &mut [Facts<'_>]) {
-    let is = |f: &Facts<'_>, name: &str| f.opcode.row.syntax.starts_with(name);
+    let power = |f: &Facts<'_>| f.opcode.row.syntax.starts_with("ex2.");
     let bounded = |f: &Facts<'_>| {
-        let functions = ["ex2.", "sqrt.", "rsqrt.", "abs.", "sin.", "cos.", "tanh."];
-        f.instruction.guard.is_none() && functions.iter().any(|name| is(f, name))
+        let functions = matches!(f.instruction.class, Class::F32SinCos | Class::F32Ex2);
+        let known = functions || power(f) || f.op == Operation::Abs || f.opcode.has(".sat");
+        f.instruction.guard.is_none() && known
     };
     let found: HashSet<Register> = facts
         .iter()
@@ -110,7 +111,7 @@ fn plain_powers(facts: &mut [Facts<'_>]) {
         .filter(|w| facts.iter().filter(|f| f.instruction.writes.contains(w)).all(bounded))
         .collect();
     for f in facts.iter_mut() {
-        let scaled = f.instruction.class == Class::F32Scaled && is(f, "ex2.");
+        let scaled = f.instruction.class == Class::F32Scaled && power(f);
         if scaled && f.instruction.reads.iter().any(|r| found.contains(r)) {
             f.instruction.class = Class::F32Ex2;
         }

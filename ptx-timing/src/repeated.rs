@@ -50,7 +50,8 @@ impl Loops {
             candidate.steps.iter().filter_map(|(i, by)| Some((pc(*i)?, *by))).collect();
         let contiguous = pcs.windows(2).all(|w| w[1] == w[0] + 1);
         let Some(&first) = pcs.first().filter(|_| contiguous) else { return Vec::new() };
-        let body = Body::new(&code[first as usize..first as usize + pcs.len()], first, &steps);
+        let renaming =
+            Renaming::new(&code[first as usize..first as usize + pcs.len()], first, &steps);
         let mut stands_for = Vec::new();
         let mut versions = Vec::new();
         for &turns in &candidate.turns {
@@ -64,7 +65,8 @@ impl Loops {
                     if needless || known.contains(pc) {
                         continue;
                     }
-                    let own = body.copy(&code[*pc as usize], *pc, (turn, last), &mut now, words);
+                    let own =
+                        renaming.copy(&code[*pc as usize], *pc, (turn, last), &mut now, words);
                     events.push(((turn * pcs.len() + at) as u32, code.len() as u32));
                     stands_for.push(*pc);
                     code.push(own);
@@ -121,14 +123,14 @@ impl Loops {
 }
 
 /// What happens to the registers of a loop in a turn.
-struct Body {
+struct Renaming {
     /// What a register that is stepped gets added in a turn, and the number of the instruction.
     steps: HashMap<Register, (u32, i64)>,
     /// Registers that the loop writes.
     written: HashSet<Register>,
 }
 
-impl Body {
+impl Renaming {
     /// The loop of these instructions, from a number on, with its steps.
     fn new(instructions: &[Instruction], first: u32, steps: &[(u32, i64)]) -> Self {
         let step = |(pc, by): &(u32, i64)| {

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::{Class, Operation};
+use ptx_isa::{Class, Operation, Reach};
 use ptx_parse::code::{Flow, Function};
 
 use crate::event::Register;
@@ -52,16 +52,16 @@ pub(crate) struct Candidate {
     pub once: Vec<u32>,
     /// Additions of a constant to a register, with the constant: all turns start from its first value.
     pub steps: Vec<(u32, i64)>,
-    /// What the turns of a loop that is written out have no need of.
+    /// What turns have no need of.
     pub folds: Folds,
 }
 
-/// Instructions that cost less where the number of the turn is a constant.
+/// Instructions that the turns of a block share.
 #[derive(Debug, Default)]
 pub(crate) struct Folds {
-    /// Their results are constants.
+    /// None has them: their results are constants, as the number of the turn is in a loop that is written out.
     pub known: Vec<u32>,
-    /// Their results differ from those of the first turn by constants, which fit into what reads them.
+    /// The first has them: results of the others differ by constants, which fit into what reads them.
     pub first: Vec<u32>,
 }
 
@@ -238,21 +238,7 @@ fn candidate(
         matches!(function.insts[*i].flow, Flow::Next) && !branches
     };
     // What lanes do together is not repeated where they may leave one by one.
-    let together = |i: &usize| {
-        matches!(
-            facts[*i].instruction.class,
-            Class::Barrier
-                | Class::WarpSync
-                | Class::Shuffle
-                | Class::Vote
-                | Class::Match
-                | Class::Redux
-                | Class::MmaSmall
-                | Class::MmaLarge
-                | Class::MmaF64
-                | Class::LoadMatrix
-        ) || facts[*i].instruction.fragment
-    };
+    let together = |i: &usize| facts[*i].opcode.row.reach != Reach::Lane;
     let leave_together = trip.is_some() || same.get(&guard).copied().unwrap_or(false);
     if !list.iter().all(plain) || !leave_together && list.iter().any(together) {
         return None;

@@ -247,6 +247,16 @@ fn powers_of_two_are_scaled() {
     assert_eq!(classes("ex2.approx.f32 %f1, %f1;"), [Class::F32Scaled]);
     assert_eq!(classes("ex2.approx.ftz.f32 %f1, %f1;"), [Class::F32Ex2]);
     assert_eq!(classes(twice), [Class::F32Scaled, Class::F32Ex2]);
+    for (function, power) in [
+        ("add.sat.f32 %f3, %f1, %f2;", Class::F32Ex2),
+        ("sin.approx.f32 %f3, %f1;", Class::F32Ex2),
+        ("abs.f32 %f3, %f1;", Class::F32Ex2),
+        ("sqrt.approx.ftz.f32 %f3, %f1;", Class::F32Scaled),
+        ("rsqrt.approx.ftz.f32 %f3, %f1;", Class::F32Scaled),
+        ("max.f32 %f3, %f1, 0f00000000;", Class::F32Scaled),
+    ] {
+        assert_eq!(classes(&format!("{function} ex2.approx.f32 %f1, %f3;")), [power], "{function}");
+    }
 }
 
 /// Constants whose lower half is not zero take two moves to uniform registers, once in a block; operations on 64 bits

@@ -12,8 +12,8 @@ pub(super) const PORTS: u64 = 1 << 63;
 /// More than what instructions want of the pipes of any device.
 pub(super) const MOST_WANTS: usize = 1 << 8;
 
-/// By number in [`Pipes::wants`]: the first clock at which one of some pipes, and [`PORTS`], take an instruction; 0 where
-/// it wants nothing.
+/// By number in [`Pipes::wants`]: the first clock at which one of some pipes, and [`PORTS`], take an instruction; 0
+/// where it wants nothing.
 pub(super) type Takes = [u64; MOST_WANTS];
 
 /// The pipes of one SM: each scheduler's own, and those that all share.
