@@ -235,6 +235,8 @@ pub enum Operation {
     Xor,
     /// `d = !a`
     Not,
+    /// `d = 2^a`
+    PowerOfTwo,
     /// `d = a << b`
     Shl,
     /// `d = a >> b`, filled with zeros or with the sign

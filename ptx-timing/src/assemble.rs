@@ -98,7 +98,7 @@ fn wide_constants(function: &Function, facts: &mut [Facts<'_>]) {
 /// Powers of two whose exponents ptxas knows to be no less than -1 need no scaling: other powers, sines, hyperbolic
 /// tangents, absolute values and what is saturated. It does not know it of roots.
 fn plain_powers(facts: &mut [Facts<'_>]) {
-    let power = |f: &Facts<'_>| f.opcode.row.syntax.starts_with("ex2.");
+    let power = |f: &Facts<'_>| f.op == Operation::PowerOfTwo;
     let bounded = |f: &Facts<'_>| {
         let functions = matches!(f.instruction.class, Class::F32SinCos | Class::F32Ex2);
         let known = functions || power(f) || f.op == Operation::Abs || f.opcode.has(".sat");

@@ -19,7 +19,7 @@ const PACKED_BF: (&str, &str) = ("type", ".bf16 .bf16x2");
 
 const RCP: Row = Row { does: "Approximates the reciprocal.", ..APPROX };
 const RSQRT: Row = Row { does: "Approximates the reciprocal of the square root.", ..APPROX };
-const EX2: Row = Row { does: "Approximates 2 to a power.", ..APPROX };
+const EX2: Row = Row { does: "Approximates 2 to a power.", op: Operation::PowerOfTwo, ..APPROX };
 const TANH: Row = Row { does: "Approximates the hyperbolic tangent.", ..APPROX };
 const RSQRT_F: Row =
     Row { does: "Approximates the reciprocal of the square root.", section: "9.7.3.16", ..SHORT };
@@ -222,6 +222,7 @@ pub static ROWS: &[Row] = &[
         section: "9.7.3.21",
         class: |_| Class::F32Ex2,
         exact: Exactness::Recorded("mufu.ex2"),
+        op: Operation::PowerOfTwo,
         sem: Sem::Ops(|x| unary(x, Op::Ex2ApproxF32)),
         ..SHORT
     },
