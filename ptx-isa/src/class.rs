@@ -239,6 +239,7 @@ impl Class {
                 | F64Div
                 | F64Rcp
                 | F64Sqrt
+                | F64Rsqrt
                 | FenceBlock
                 | FenceDevice
                 | FenceSystem
@@ -424,22 +425,21 @@ pub fn fence(m: &Match) -> Class {
 }
 
 /// Matrix products: by the bits of A's rows, k times the size of an element. The smaller ones are m16n8k8 of
-/// 16 bits, m16n8k4 of tf32, m16n8k16 of 8 bits.
+/// 16 bits, m16n8k4 of tf32, m16n8k16 of 8 bits. A `wmma` of tf32 is made of the smaller ones.
 pub fn matrix(m: &Match) -> Class {
     if m.types().any(|t| t == Ty::F64) {
         return Class::MmaF64;
     }
-    let depth = m.picked.iter().flatten().find_map(|token| {
-        let (_, k) = token.strip_prefix(".m")?.rsplit_once('k')?;
-        k.parse::<u32>().ok()
-    });
+    let shape = m.shape();
     let element = m
         .types()
         .find(|t| is_half(*t) || *t == Ty::Tf32 || t.is_int() && t.bits() < 32 || *t == Ty::B1);
     // Shapes of the 8-bit floats are all large; without a type (`wmma`) elements have 16 bits.
     let bits = element.map_or(16, Ty::bits).max(8);
-    match depth {
-        Some(k) if k * bits <= 128 => Class::MmaSmall,
+    match shape {
+        Some(s) if s.k as u32 * bits <= 128 || s.n > 8 && element == Some(Ty::Tf32) => {
+            Class::MmaSmall
+        }
         _ => Class::MmaLarge,
     }
 }

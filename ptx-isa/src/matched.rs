@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::class::Class;
+use crate::matrix::Shape;
 use crate::row::Row;
 use crate::syntax::{Count, Notation, OperandSlot, SlotTy};
 use crate::types::Ty;
@@ -50,6 +51,10 @@ impl Match {
     /// The types among the chosen modifiers, in order.
     pub fn types(&self) -> impl Iterator<Item = Ty> {
         self.types.iter().flatten().copied()
+    }
+    /// The shape among the chosen modifiers, of what works on matrices.
+    pub fn shape(&self) -> Option<Shape> {
+        self.picked.iter().flatten().find_map(|token| Shape::parse(token))
     }
     /// Timing class of this form.
     pub fn class(&self) -> Class {

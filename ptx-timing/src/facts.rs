@@ -1,6 +1,7 @@
 //! What is known of an instruction while the rules of the assembler are applied.
 
 use ptx_isa::effect::{Access, Cache, Effect};
+use ptx_isa::matrix::Shape;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
 use ptx_isa::types::Space as IsaSpace;
@@ -183,6 +184,9 @@ impl<'a> Facts<'a> {
                 instruction.class,
                 Class::LoadGlobal | Class::LoadShared | Class::StoreGlobal | Class::StoreShared
             );
+        let products = products(opcode, instruction.class);
+        instruction.units *= products;
+        instruction.extra_slots += products - 1;
         instruction.compares =
             matches!(instruction.class, Class::AtomicShared | Class::AtomicGlobal)
                 && opcode.has(".cas");
@@ -307,12 +311,22 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
+/// Machine instructions that a product of a warp is made of. One has 128 results, a `wmma` 256; of tf32 it also does half
+/// of the depth. Counted in code of ptxas 13.5 for sm_86 and sm_90.
+fn products(opcode: &Match, class: Class) -> u32 {
+    let whole =
+        matches!(class, Class::MmaSmall | Class::MmaLarge).then(|| opcode.shape()).flatten();
+    let Some(Shape { m, n, .. }) = whole.filter(|s| s.m * s.n > 128) else { return 1 };
+    let depth = if opcode.types().any(|t| t == Ty::Tf32) { 2 } else { 1 };
+    (m * n / 128) as u32 * depth
+}
+
 /// How many clocks a product of a warpgroup of this shape keeps the tensor cores: one for two columns, and at least
 /// what A (2 KB) and B (32 bytes a column) take from shared memory at 128 bytes a clock. Measured on an H200 with 8, 64,
 /// 128 and 256 columns, both in shared memory.
-fn units(shape: &str) -> Option<u32> {
-    let columns: u32 = shape.strip_prefix(".m64n")?.split_once('k')?.0.parse().ok()?;
-    Some((columns / 2).max(16 + columns / 4))
+fn units(shape: Shape) -> u32 {
+    let columns = shape.n as u32;
+    (columns / 2).max(16 + columns / 4)
 }
 
 /// Kind and cache use of a memory access.
@@ -332,7 +346,7 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
         // Products of a warpgroup, copies, and what signals that they are complete.
         Effect::Warp(_) if instruction.class == Class::MmaWarpgroup => {
             instruction.orders = true;
-            instruction.units = opcode.picked.iter().flatten().find_map(|t| units(t)).unwrap_or(1);
+            instruction.units = opcode.shape().map_or(1, units);
         }
         Effect::Warp(_) => {
             let reads = matches!(instruction.class, Class::LoadMatrix | Class::Texture)

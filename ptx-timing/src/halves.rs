@@ -38,11 +38,32 @@ pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
             f.instruction.class = Class::IntMulWide;
         }
     }
+    for registers in facts.iter().filter_map(idle) {
+        for r in registers {
+            if let Some(size) = words.get_mut(*r as usize) {
+                *size = 0;
+            }
+        }
+    }
     for (r, _) in narrow.iter().filter(|n| *n.1) {
         if let Some(size) = words.get_mut(*r as usize) {
             *size = 1;
         }
     }
+}
+
+/// Registers of a fragment of 16-bit floats that hold nothing new: PTX gives each eight, as the first tensor cores needed,
+/// machine code as many as its elements fill.
+fn idle<'a>(f: &'a Facts<'_>) -> Option<&'a [Register]> {
+    let shape = f.opcode.shape().filter(|_| f.instruction.fragment)?;
+    let lines = match () {
+        () if f.opcode.has(".a") => shape.m,
+        () if f.opcode.has(".b") => shape.n,
+        () => return None,
+    };
+    let halves = f.opcode.types().any(|t| t == Ty::F16);
+    // Of a warp's 32 lanes each has a share of the elements, two in a word.
+    halves.then(|| f.instruction.writes.get(lines * shape.k / 64..)).flatten()
 }
 
 /// Which 64-bit registers never hold more than 32 bits.

@@ -40,6 +40,7 @@ pub mod replay;
 pub mod report;
 mod rotate;
 mod schedule;
+mod scoreboard;
 pub mod sim;
 mod spill;
 mod transfer;

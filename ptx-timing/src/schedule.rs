@@ -12,6 +12,7 @@ use crate::flights::{Flights, flights, loads};
 use crate::live;
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
+use crate::scoreboard::{Waits, waits};
 use ptx_isa::Class;
 
 /// Issue order of every basic block that is worth reordering, by its first instruction.
@@ -21,6 +22,8 @@ pub(crate) struct Schedule {
     blocks: Vec<(u32, Vec<u32>)>,
     /// (first instruction, 32-bit words that live at most), of all blocks, where that is known.
     pub peaks: Vec<(u32, u32)>,
+    /// What instructions wait for besides their operands.
+    pub waits: Vec<(u32, Waits)>,
 }
 
 /// Blocks longer than this are scheduled in pieces of this size; the search is quadratic.
@@ -134,6 +137,7 @@ impl Schedule {
             }
         }
         let most = dear.iter().map(|d| d.0).max().unwrap_or(0);
+        let barriers = profile.issue.dependency_barriers as usize;
         let mut out = Self::default();
         for ((span, (mut order, mut peak, lean)), dear) in spans.iter().zip(orders).zip(dear) {
             if !saves {
@@ -156,6 +160,16 @@ impl Schedule {
                 peak = peak.map(|peak| peak.max(more));
             }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
+            if barriers > 0 {
+                let list = &code.instructions[span.start..span.stop];
+                let found = waits(list, &order, barriers).into_iter();
+                out.waits.extend(found.map(|(i, waits)| (span.start as u32 + i, waits)));
+            }
+            if std::env::var("SHOW").is_ok() {
+                for i in &order {
+                    eprintln!("ORDER {}", span.start as u32 + i);
+                }
+            }
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
                 out.blocks.push((span.start as u32, order));
             }

@@ -234,7 +234,7 @@ fn candidate(
     let list: Vec<usize> = (start as usize..branch).filter(|i| !facts[*i].folded).collect();
     let plain = |i: &usize| {
         let class = facts[*i].instruction.class;
-        let branches = matches!(class, Class::Branch | Class::F64Rsqrt) || class.has_branches();
+        let branches = class == Class::Branch || class.has_branches();
         matches!(function.insts[*i].flow, Flow::Next) && !branches
     };
     // What lanes do together is not repeated where they may leave one by one.

@@ -378,6 +378,10 @@ pub struct Issue {
     /// same warp's instruction just before has fetched need not be fetched again. 0 = no limit.
     #[serde(default)]
     pub operand_words: u32,
+    /// Barriers of a warp that count results which take unknown time, so that many share one. 0 = each register is
+    /// watched by itself.
+    #[serde(default)]
+    pub dependency_barriers: u32,
     /// Clocks more that a branch takes whose lanes go different ways, until they are together again.
     #[serde(default)]
     pub divergence_cycles: u32,

@@ -74,7 +74,11 @@ where
     S::Error: std::fmt::Display,
 {
     let occupancy = occupancy(profile, needs)?;
-    let (plans, pipes, registers) = plan::plan(profile, code)?;
+    let (mut plans, pipes, registers) = plan::plan(profile, code)?;
+    let schedule = Schedule::new(profile, code, needs.registers);
+    for (pc, waits) in &schedule.waits {
+        plans[*pc as usize].waits = waits.clone();
+    }
     let blocks = source.blocks();
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
@@ -101,7 +105,6 @@ where
         slots: 0,
         recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
-    let schedule = Schedule::new(profile, code, needs.registers);
     let mut grid = Grid {
         schedule,
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),

@@ -8,6 +8,7 @@ use super::time::fixed;
 use super::warp::state_bits;
 use crate::event::{AccessKind, Code, Instruction, Register};
 use crate::profile::{ClassTiming, Profile};
+use crate::scoreboard::Waits;
 use ptx_isa::Class;
 
 /// One instruction, resolved for a device.
@@ -35,7 +36,7 @@ pub(super) struct Plan {
     pub slots: u64,
     /// A branch, which stays where it is.
     pub control: bool,
-    /// The warp's next instruction has to wait until this one is done: branches, fences, clocks.
+    /// The warp's next instruction has to wait until this one is done: branches, what has some, fences, clocks.
     pub holds: bool,
     /// Double precision, which blocks the other schedulers on 2.x.
     pub f64: bool,
@@ -43,6 +44,8 @@ pub(super) struct Plan {
     pub reads: SmallVec<[Register; 4]>,
     pub writes: SmallVec<[Register; 2]>,
     pub guard: Option<Register>,
+    /// What it waits for besides.
+    pub waits: Waits,
     /// Registers that it fetches through the scheduler's operand ports, with their words. Empty where
     /// there is no limit.
     pub operands: SmallVec<[(Register, u8); 4]>,
@@ -211,14 +214,9 @@ pub(super) fn plan(
             dispatch_cycles: dispatch_cycles(timing, code, instruction),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
-            holds: matches!(
-                class,
-                Class::Branch
-                    | Class::FenceBlock
-                    | Class::FenceDevice
-                    | Class::FenceSystem
-                    | Class::WarpgroupWait
-            ) || instruction.clock,
+            holds: class.has_branches()
+                || matches!(class, Class::Branch | Class::WarpgroupWait)
+                || instruction.clock,
             f64: issue.f64_blocks_other_schedulers
                 && matches!(
                     class,
@@ -233,6 +231,7 @@ pub(super) fn plan(
             reads: instruction.reads.clone(),
             writes: instruction.writes.clone(),
             guard: instruction.guard,
+            waits: Waits::new(),
             operands_wait: false,
             operands: operands(issue.operand_words, code, &fetched, instruction),
             value_latency: timing.value_latency,

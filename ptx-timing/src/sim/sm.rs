@@ -397,7 +397,7 @@ impl Sm {
                 let same = state & FROM_MEMORY != 0 || plan.pipe_mask >> pipe & 1 != 0;
                 wait(state, if same || state == 0 { 0 } else { cross });
             }
-            for &register in plan.writes.iter() {
+            for &register in plan.writes.iter().chain(&plan.waits) {
                 wait(warp.registers[register as usize], 0);
             }
             if let Some(register) = plan.guard {

@@ -155,10 +155,24 @@ impl Recorded {
         Self::open(folder(), "seventh", false)
     }
 
+    /// By a third author; every third one by name is held back.
+    pub fn eighth() -> Self {
+        Self::open(folder(), "eighth", false)
+    }
+
     /// Whether a launch comes second, fourth and so on by name.
     pub fn is_even(&self, id: &str) -> bool {
-        self.cases.iter().filter(|c| c["id"].as_str().is_some_and(|other| other < id)).count() % 2
-            == 1
+        self.place(id) % 2 == 1
+    }
+
+    /// Whether a launch comes third, sixth and so on by name.
+    pub fn is_third(&self, id: &str) -> bool {
+        self.place(id) % 3 == 2
+    }
+
+    /// How many launches come before one by name.
+    fn place(&self, id: &str) -> usize {
+        self.cases.iter().filter(|c| c["id"].as_str().is_some_and(|other| other < id)).count()
     }
 
     /// The same launches on another device.
@@ -308,6 +322,11 @@ pub fn table(
         }
         let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
         let (Replay { outcome, stats, .. }, seconds) = run(recorded, case, registers, config);
+        if std::env::var_os("STALLS").is_some() {
+            for (pc, c) in outcome.per_pc.iter().enumerate() {
+                eprintln!("STALL {pc} {} {:?}", c.issues, c.stalls);
+            }
+        }
         let cold = &recorded.returned(case)["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
         let row = Row {
