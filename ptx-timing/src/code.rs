@@ -27,6 +27,7 @@ use crate::facts::{Facts, Predicated};
 use crate::halves;
 use crate::live;
 use crate::moves;
+use crate::paths::Looks;
 use crate::profile::Assembler;
 use crate::repeated::Loops;
 use crate::sim::PcCounts;
@@ -76,6 +77,8 @@ pub(crate) enum Does {
     Barrier(Detail),
     /// It compares the values of a register between lanes.
     Values(Kind, u32),
+    /// It looks at its operands first.
+    Looks(Looks),
     /// It may branch; under a guard, lanes may part.
     Branch { guarded: bool },
     /// The assembler removed the branch.
@@ -426,8 +429,13 @@ fn does(index: u32, function: &Function, inst: &Inst, facts: &Facts<'_>) -> Does
     if let Some(barrier) = uops.iter().find_map(barrier_of) {
         return Does::Barrier(barrier);
     }
-    let value = uops.iter().find_map(compared).filter(|_| facts.instruction.class == Class::Match);
-    value.map_or(Does::Plain, |(kind, register)| Does::Values(kind, register))
+    let class = facts.instruction.class;
+    let value = uops.iter().find_map(compared).filter(|_| class == Class::Match);
+    match (value, Looks::of(class, uops)) {
+        (Some((kind, register)), _) => Does::Values(kind, register),
+        (None, Some(looks)) => Does::Looks(looks),
+        (None, None) => Does::Plain,
+    }
 }
 
 fn barrier_of(uop: &Uop) -> Option<Detail> {

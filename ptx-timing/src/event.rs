@@ -207,6 +207,8 @@ pub enum Detail {
     Products(CopyGroup),
     /// Work that is done value by value: how many different ones there are.
     Values(u8),
+    /// Operands that send the machine code of some lanes another way.
+    Path(Path),
     /// A branch that some lanes take and some do not.
     Diverges,
     /// `bar.sync` and `bar.arrive`.
@@ -218,6 +220,15 @@ pub enum Detail {
         /// Warps that the barrier expects; 0 = all of the block.
         warps: u16,
     },
+}
+
+/// Which lanes of a warp take the other path through an instruction's machine code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Path {
+    /// All of them.
+    Other,
+    /// Some, so that the warp goes both ways.
+    Mixed,
 }
 
 /// One issued warp instruction.
@@ -375,6 +386,7 @@ impl WarpTrace {
             | Detail::Copies(_)
             | Detail::Products(_)
             | Detail::Values(_)
+            | Detail::Path(_)
             | Detail::Diverges => return,
         };
         let (base, pattern) = patterns.add(event.pc, access);

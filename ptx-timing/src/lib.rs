@@ -30,6 +30,7 @@ mod layout;
 mod live;
 mod moves;
 pub mod occupancy;
+mod paths;
 mod predicate;
 mod pressure;
 pub mod profile;

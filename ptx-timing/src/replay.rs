@@ -357,6 +357,9 @@ impl Recorder<'_> {
             Does::Values(kind, register) => {
                 event.detail = Detail::Values(distinct(moment, (kind, register), active));
             }
+            Does::Looks(looks) => {
+                event.detail = looks.path(moment, active).map_or(Detail::None, Detail::Path);
+            }
             // Of a branch all lanes take part, whichever way they go.
             Does::Branch { guarded } => {
                 event.active = moment.lanes();

@@ -419,6 +419,25 @@ pub struct ClassTiming {
     /// lanes one by one (`match.any`); `per_clock` is the rate with one value.
     #[serde(default)]
     pub value_latency: f64,
+    /// What it costs where all lanes have operands that send the machine code another way: zeros and other extremes of
+    /// floats, 64-bit integers of 32 bits.
+    #[serde(default)]
+    pub other: Option<PathTiming>,
+    /// The same where some lanes have such operands.
+    #[serde(default)]
+    pub mixed: Option<PathTiming>,
+}
+
+/// A way through the machine code of an instruction that is longer or shorter than the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathTiming {
+    /// Cycles until a dependent instruction can issue.
+    pub latency: u32,
+    /// Machine instructions, that is issue slots.
+    pub instructions: u32,
+    /// Clocks in which the scheduler issues nothing else.
+    pub dispatch_cycles: u32,
 }
 
 fn one() -> u32 {

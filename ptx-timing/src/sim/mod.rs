@@ -194,7 +194,7 @@ impl Grid {
         self.traced += trace.warps.iter().map(|w| w.events.len() as u64).sum::<u64>();
         let mut work = 0;
         if self.samples {
-            let slots = |e: &crate::event::Event| chip.plans[e.pc as usize].slots;
+            let slots = |e: &crate::event::Event| chip.plans[e.pc as usize].cost(e.detail).slots;
             work = trace.warps.iter().flat_map(|w| &w.events).map(slots).sum();
             self.observed.work.push((stratum, work as f64));
             let refill =

@@ -6,8 +6,8 @@ use super::error::SimulateError;
 use super::pipes::PORTS;
 use super::time::fixed;
 use super::warp::state_bits;
-use crate::event::{AccessKind, Code, Instruction, Register};
-use crate::profile::{ClassTiming, Profile};
+use crate::event::{AccessKind, Code, Detail, Instruction, Path, Register};
+use crate::profile::{ClassTiming, PathTiming, Profile};
 use crate::scoreboard::Waits;
 use ptx_isa::Class;
 
@@ -61,8 +61,56 @@ pub(super) struct Plan {
     pub fragment: bool,
     /// A product of a warpgroup, which goes on while the warp does.
     pub product: bool,
+    /// What it costs where all lanes or some take another path.
+    pub paths: [Option<PathTiming>; 2],
     /// Clocks that a result of memory takes besides: lanes that are added up first.
     pub added: u64,
+}
+
+/// What an instruction costs as it is executed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    /// As in [`Plan`].
+    pub latency: u64,
+    pub interval: u64,
+    pub slots: u64,
+    /// Clocks that it holds the scheduler, and those until that issues another warp's instruction.
+    pub issue_cycles: u64,
+    pub dispatch_cycles: u64,
+}
+
+impl Plan {
+    /// The costs with what depends on operands and lanes.
+    pub fn cost(&self, detail: Detail) -> Cost {
+        let usual = Cost {
+            latency: self.latency,
+            interval: self.interval,
+            slots: self.slots,
+            issue_cycles: self.issue_cycles,
+            dispatch_cycles: self.dispatch_cycles.max(self.issue_cycles),
+        };
+        let path = match detail {
+            Detail::Path(Path::Other) => self.paths[0],
+            Detail::Path(Path::Mixed) => self.paths[1],
+            // A part of a matrix is loaded and stored by one instruction for each word of a lane.
+            Detail::Memory { count, .. } if self.fragment => {
+                let times = u64::from(count.max(1));
+                let issue_cycles = self.issue_cycles * times;
+                let dispatch_cycles = self.dispatch_cycles.max(issue_cycles);
+                return Cost { slots: self.slots * times, issue_cycles, dispatch_cycles, ..usual };
+            }
+            _ => None,
+        };
+        let Some(path) = path else { return usual };
+        let issue_cycles = self.issue_cycles / self.slots.max(1) * u64::from(path.instructions);
+        Cost {
+            latency: path.latency.into(),
+            interval: fixed(path.dispatch_cycles.into()),
+            slots: path.instructions.into(),
+            issue_cycles,
+            dispatch_cycles: issue_cycles.max(path.dispatch_cycles.into()),
+        }
+    }
 }
 
 /// The device's pipes.
@@ -238,6 +286,7 @@ pub(super) fn plan(
             pause: pause(profile, instruction),
             passes: if instruction.compares && class == Class::AtomicShared { 2 } else { 1 },
             added: 0,
+            paths: [timing.other, timing.mixed],
             fragment: instruction.fragment,
             product: class == Class::MmaWarpgroup,
         });

@@ -273,15 +273,11 @@ impl Sm {
         warp.pipe_was_busy = pipe_ready > warp.operands_at;
 
         let counted = warp.counted + event.pc as usize;
-        // A part of a matrix is loaded and stored by one instruction for each word of a lane.
-        let times = match event.detail {
-            Detail::Memory { count, .. } if plan.fragment => u64::from(count.max(1)),
-            _ => 1,
-        };
+        let cost = plan.cost(event.detail);
         let counts = &mut chip.per_pc[counted];
         counts.issues += 1;
-        counts.issue_slots += plan.slots * times;
-        chip.slots += plan.slots * times;
+        counts.issue_slots += cost.slots;
+        chip.slots += cost.slots;
         counts.thread_instructions += u64::from(event.active.count_ones());
         warp.account(now, counts);
         if let (Some(recorded), Some(recording)) = (warp.recorded, &mut chip.recording) {
@@ -289,8 +285,8 @@ impl Sm {
         }
 
         // Result times.
-        let mut busy = plan.interval;
-        let mut done = start + plan.latency;
+        let mut busy = cost.interval;
+        let mut done = start + cost.latency;
         if let Detail::Values(values) = event.detail {
             busy *= u64::from(values.max(1));
             done += (f64::from(values.saturating_sub(1)) * plan.value_latency) as u64;
@@ -328,7 +324,7 @@ impl Sm {
             let end = self.pipes.free(scheduler, pipe) / FRACTION;
             warp.products.pending = warp.products.pending.max(end);
         }
-        self.next_issue[scheduler] = now + plan.dispatch_cycles.max(plan.issue_cycles * times);
+        self.next_issue[scheduler] = now + cost.dispatch_cycles;
         if plan.f64 {
             let until = now + plan.issue_cycles;
             self.next_issue.iter_mut().for_each(|t| *t = (*t).max(until));
@@ -336,13 +332,13 @@ impl Sm {
         }
         self.last[scheduler] = slot;
         warp.position += 1;
-        warp.free_at = now
-            + if plan.holds { plan.latency } else { (plan.issue_cycles * times).max(plan.pause) };
+        warp.free_at =
+            now + if plan.holds { cost.latency } else { cost.issue_cycles.max(plan.pause) };
         if event.detail == Detail::Diverges {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;
-        warp.wait_from = now + plan.issue_cycles * times;
+        warp.wait_from = now + cost.issue_cycles;
         warp.join_groups(event.detail, now, plan.latency);
         // A dual-issued instruction may follow in the same clock.
         if chip.profile.issue.width > 1 && !plan.control && plan.slots == 1 {

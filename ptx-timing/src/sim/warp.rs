@@ -71,6 +71,7 @@ impl Warp {
             Detail::None
             | Detail::Memory { .. }
             | Detail::Values(_)
+            | Detail::Path(_)
             | Detail::Diverges
             | Detail::Barrier { .. } => {}
         }
@@ -173,6 +174,7 @@ pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option
                 | Detail::Copies(_)
                 | Detail::Products(_)
                 | Detail::Values(_)
+                | Detail::Path(_)
                 | Detail::Diverges => false,
             };
             e.pc as usize >= instructions || access_missing
