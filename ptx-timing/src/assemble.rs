@@ -12,7 +12,7 @@ use ptx_parse::code::{Flow, Function};
 
 use crate::chains::unchanged;
 use crate::event::Register;
-use crate::facts::Facts;
+use crate::facts::{AccessPlace, Facts};
 use crate::layout;
 use crate::predicate;
 use crate::profile::Assembler;
@@ -37,6 +37,9 @@ pub(crate) fn assemble(
             wide_constants(function, facts);
         }
         fuse(rules, function, facts);
+        if rules.uniform_registers {
+            shared_addresses(function, facts);
+        }
     }
     if rules.shares_reciprocals {
         reciprocals::share(function, facts);
@@ -143,6 +146,8 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
         (Operation::Mul, _) if low_half(p) && add32(c) => Some(Class::IntMul),
         _ if add32(p) && add32(c) => Some(Class::IntAdd3),
         _ if logic(p) && logic(c) => Some(Class::Logic),
+        // SHF.W takes its distance modulo 32.
+        (Operation::And, Operation::Shl | Operation::Shr) if modulo_32(p, c) => Some(Class::Shift),
         (_, Operation::Compare) if logic(p) && c.compares_zero() => Some(Class::Compare),
         // Logic on predicates: not votes, which have the same type.
         (Operation::Compare, _)
@@ -158,6 +163,54 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
             Some(Class::F64Fma)
         }
         _ => None,
+    }
+}
+
+/// Whether one instruction makes the other's distance of it, which is less than 32.
+fn modulo_32(p: &Facts<'_>, c: &Facts<'_>) -> bool {
+    let by = |f: &Facts<'_>, i: usize| f.arguments.get(i).copied().unwrap_or_default();
+    let own = p.instruction.writes.first().copied();
+    let masked = [0, 1].iter().any(|i| by(p, *i).1 == Some(31));
+    let word = c.opcode.types().last().is_some_and(|t| t.bits() == 32);
+    masked && word && by(c, 1).0 == own && by(c, 0).0 != own
+}
+
+/// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes there.
+fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
+    let block = blocks_of(function);
+    let mut made: HashMap<Register, u32> = HashMap::new();
+    for w in facts.iter().flat_map(|f| &f.instruction.writes) {
+        *made.entry(*w).or_default() += 1;
+    }
+    let bases: HashSet<Register> = facts
+        .iter()
+        .zip(&block)
+        .filter(|(f, b)| f.variable.is_some() && !parted.contains(*b))
+        .flat_map(|(f, _)| f.instruction.writes.iter().copied())
+        .filter(|w| made[w] == 1)
+        .collect();
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [sum] = f.instruction.writes[..] else { continue };
+        let base = |a: &(Option<Register>, Option<u64>)| a.0.is_some_and(|r| bases.contains(&r));
+        let adds = f.op == Operation::Add && f.instruction.class == Class::IntAdd;
+        let plain = adds && !f.folded && f.instruction.guard.is_none() && made[&sum] == 1;
+        if !plain || f.arguments.len() != 2 || f.arguments.iter().filter(|a| base(a)).count() != 1 {
+            continue;
+        }
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let address = |u: &usize| {
+            let f = &facts[*u];
+            let here = |p: &AccessPlace| p.space == IsaSpace::Shared && p.base == Some(sum);
+            let times = f.arguments.iter().filter(|a| a.0 == Some(sum)).count();
+            f.place.as_ref().is_some_and(here) && times == 1
+        };
+        let kept = f.instruction.reads.iter().all(|r| made.get(r).is_none_or(|n| *n == 1));
+        if kept && !users.is_empty() && users.iter().all(address) {
+            replace(facts, i, sum, &users);
+        }
     }
 }
 
@@ -194,6 +247,17 @@ fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
             replace(facts, i, register, users);
             continue;
         }
+        if users.len() > 1 && shared_out(function, facts, &uses, &taken, i) {
+            replace(facts, i, register, users);
+            for &user in users {
+                taken[user] = true;
+                let low = low_half(&facts[i]);
+                facts[user].instruction.class = if low { Class::IntMul } else { Class::IntAdd3 };
+                facts[user].constants += facts[i].constants;
+                facts[user].op = Operation::Other;
+            }
+            continue;
+        }
         let &[user] = users else { continue };
         if user <= i || block[user] != block[i] || taken[user] || facts[user].folded {
             continue;
@@ -225,6 +289,35 @@ fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
     if let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += moved.len() as u32;
     }
+}
+
+/// Whether each of the sums that read a product or a shift makes it by itself: LEA, IMAD.
+fn shared_out(
+    function: &Function,
+    facts: &[Facts<'_>],
+    uses: &Uses,
+    taken: &[bool],
+    i: usize,
+) -> bool {
+    let [register] = facts[i].instruction.writes[..] else { return false };
+    let word = |f: &Facts<'_>| matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
+    let shift = facts[i].op == Operation::Shl
+        && facts[i].plain("") == Some(Ty::B32)
+        && facts[i].arguments.get(1).is_some_and(|a| a.1.is_some());
+    let product = facts[i].op == Operation::Mul && low_half(&facts[i]);
+    let fits = |u: &usize| {
+        let f = &facts[*u];
+        let sum = f.op == Operation::Add || f.op == Operation::Sub && shift;
+        let kept = |r: &Register| uses.written_once(*r) || unchanged(function, facts, *r, i, *u);
+        sum && word(f)
+            && f.arguments.len() == 2
+            && !f.folded
+            && !taken[*u]
+            && f.instruction.guard.is_none()
+            && facts[i].instruction.reads.iter().all(kept)
+            && inputs(&facts[i], f, register) <= 3
+    };
+    (shift || product) && uses.uses.get(&register).is_some_and(|users| users.iter().all(fits))
 }
 
 /// Both halves of one product are one instruction: IMAD.WIDE.

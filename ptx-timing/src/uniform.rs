@@ -113,7 +113,7 @@ pub(crate) fn of_warps(
 }
 
 /// Blocks that some lanes of a warp may be in without the others.
-fn parted(
+pub(crate) fn parted(
     function: &Function,
     same: &HashMap<Register, bool>,
     facts: &[Facts<'_>],
