@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use crate::event::{AccessKind, Code, Event, Instruction, Register};
-use crate::flights::{Flights, flights, loads};
+use crate::flights::{Flights, flights, loads as loads_words};
 use crate::live;
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
@@ -51,12 +51,8 @@ struct Choice {
 /// Loads take all.
 const USUAL: Choice = Choice { reserve: 0, fills: false, flights: usize::MAX, until_first: false };
 
-/// What is tried besides.
-const CHOICES: [Choice; 3] = [
-    Choice { reserve: 0, fills: true, flights: usize::MAX, until_first: false },
-    Choice { reserve: 4, fills: true, flights: usize::MAX, until_first: false },
-    Choice { reserve: 8, fills: true, flights: usize::MAX, until_first: false },
-];
+/// What is tried besides: words that loads leave to others, and whether values are made before they are needed.
+const CHOICES: [(u32, bool); 3] = [(0, true), (4, true), (8, true)];
 
 /// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
 struct Span {
@@ -146,13 +142,9 @@ impl Schedule {
                 && peak.is_some_and(|p| p > room)
             {
                 // What one block needs is there for the others.
-                order = if dear.1 > 0 && dear.0 == most {
-                    let rest = Rest::new(&piece, least, &sizes, room);
-                    let choice = Choice { flights: dear.1, until_first: true, ..USUAL };
-                    graph.order_within(rest, &piece, choice)
-                } else {
-                    graph.best_within(&piece, &least, &sizes, room)
-                };
+                let few = Choice { flights: dear.1, until_first: true, ..USUAL };
+                let usual = if dear.1 > 0 && dear.0 == most { few } else { USUAL };
+                order = graph.best_within(&piece, &least, &sizes, (room, usual));
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
@@ -392,14 +384,21 @@ impl Graph {
 
     /// Of some orders for which registers last the usual one, or one that a warp alone is through with in less than
     /// three quarters of the time.
-    fn best_within(&self, piece: &Piece<'_>, lean: &[u32], sizes: &Sizes, room: u32) -> Vec<u32> {
+    fn best_within(
+        &self,
+        piece: &Piece<'_>,
+        lean: &[u32],
+        sizes: &Sizes,
+        (room, usual): (u32, Choice),
+    ) -> Vec<u32> {
         let order = |choice: &Choice| {
             let rest = Rest::new(piece, lean.to_vec(), sizes, room);
             let order = self.order_within(rest, piece, *choice);
             (self.clocks(&order), order)
         };
-        let first = order(&USUAL);
-        let others = CHOICES.iter().map(order).min_by_key(|o| o.0);
+        let first = order(&usual);
+        let choices = CHOICES.map(|(reserve, fills)| Choice { reserve, fills, ..usual });
+        let others = choices.iter().map(order).min_by_key(|o| o.0);
         // What other warps hide anyway is not worth another order.
         others.filter(|(clocks, _)| clocks * 4 < first.0 * 3).unwrap_or(first).1
     }
@@ -419,7 +418,7 @@ impl Graph {
     fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
         let mut flights = Flights::new(piece, choice.flights, choice.until_first);
         let mut loads: Vec<u32> =
-            (0..piece.list.len() as u32).filter(|i| loads(&piece.list[*i as usize])).collect();
+            (0..piece.list.len() as u32).filter(|i| loads_words(&piece.list[*i as usize])).collect();
         loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
         let mut clock = Clock::new(self);
         while let Some(next) = rest.next() {
@@ -444,7 +443,8 @@ impl Graph {
             others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
             let (needed, early): (Vec<u32>, Vec<u32>) =
                 others.into_iter().partition(|i| *i == next || rest.frees(*i));
-            let early = early.into_iter().filter(|_| choice.fills).take(TRIED);
+            let waits = |i: &u32| flights.full() && loads_words(&piece.list[*i as usize]);
+            let early = early.into_iter().filter(|i| choice.fills && !waits(i)).take(TRIED);
             let mut tried = needed.into_iter().take(TRIED).chain(early);
             let found = tried.find(|i| rest.take(&[*i], 0));
             let later = clock.ready.iter().map(|i| clock.earliest[*i as usize]);
