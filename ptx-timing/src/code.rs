@@ -22,6 +22,7 @@ use ptx_parse::code::{Flow, Function, Inst, Program};
 
 use crate::assemble::assemble;
 use crate::chains;
+use crate::constants;
 use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
 use crate::facts::{Facts, Predicated};
 use crate::halves;
@@ -161,6 +162,7 @@ impl KernelCode {
         drop_temporaries(function, &number, &mut facts);
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
+            constants::propagate(&mut facts);
             halves::narrow(&mut self.words, &mut facts);
         }
         fold(function, &mut facts);

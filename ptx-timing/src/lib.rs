@@ -20,6 +20,7 @@ mod chains;
 pub mod coalesce;
 pub mod code;
 pub mod constant;
+mod constants;
 pub mod dram;
 pub mod event;
 mod facts;

@@ -417,8 +417,9 @@ impl Graph {
     /// do; besides, values are made when they are needed.
     fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
         let mut flights = Flights::new(piece, choice.flights, choice.until_first);
-        let mut loads: Vec<u32> =
-            (0..piece.list.len() as u32).filter(|i| loads_words(&piece.list[*i as usize])).collect();
+        let mut loads: Vec<u32> = (0..piece.list.len() as u32)
+            .filter(|i| loads_words(&piece.list[*i as usize]))
+            .collect();
         loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
         let mut clock = Clock::new(self);
         while let Some(next) = rest.next() {
