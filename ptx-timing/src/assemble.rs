@@ -33,6 +33,7 @@ pub(crate) fn assemble(
         rotate::find(function, facts);
         both_halves(function, facts);
         plain_powers(facts);
+        funnels(function, facts);
         if rules.uniform_registers {
             wide_constants(function, facts);
         }
@@ -68,18 +69,23 @@ pub(crate) fn assemble(
     }
 }
 
+/// Constants that registers hold all the time.
+fn constants(facts: &[Facts<'_>]) -> HashMap<Register, Option<u64>> {
+    let mut out: HashMap<Register, Option<u64>> = HashMap::new();
+    for f in facts {
+        let value = f.arguments.first().filter(|_| f.constant_move).and_then(|a| a.1);
+        for w in &f.instruction.writes {
+            // One that is written twice holds none.
+            out.entry(*w).and_modify(|c| *c = None).or_insert(value);
+        }
+    }
+    out
+}
+
 /// Constants of 64 bits that arithmetic on doubles takes: an operand has room for their upper halves; others are moved
 /// to two uniform registers in each block where they are used, in loops, too.
 fn wide_constants(function: &Function, facts: &mut [Facts<'_>]) {
-    let mut constants: HashMap<Register, Option<u64>> = HashMap::new();
-    for f in facts.iter() {
-        let moved = f.constant_move && f.plain("") == Some(Ty::F64);
-        let value = f.arguments.first().filter(|_| moved).and_then(|a| a.1);
-        for w in &f.instruction.writes {
-            // One that is written twice is none.
-            constants.entry(*w).and_modify(|c| *c = None).or_insert(value);
-        }
-    }
+    let constants = constants(facts);
     for block in &function.blocks {
         let mut there = HashSet::new();
         for f in &mut facts[block.start as usize..block.end as usize] {
@@ -258,6 +264,19 @@ fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
             }
             continue;
         }
+        // Logic is done again by each that reads it as long as there are three operands: LOP3.
+        let again = |u: &usize| {
+            let room = inputs(&facts[i], &facts[*u], register) <= 3;
+            let kept = |r: &Register| unchanged(function, facts, *r, i, *u);
+            let plain = !facts[*u].folded && !taken[*u] && facts[*u].instruction.guard.is_none();
+            plain && logic(&facts[*u]) && room && facts[i].instruction.reads.iter().all(kept)
+        };
+        if users.len() > 1 && logic(&facts[i]) && users.iter().all(again) {
+            let constants = facts[i].constants;
+            replace(facts, i, register, users);
+            users.iter().for_each(|u| facts[*u].constants += constants);
+            continue;
+        }
         let &[user] = users else { continue };
         if user <= i || block[user] != block[i] || taken[user] || facts[user].folded {
             continue;
@@ -320,8 +339,59 @@ fn shared_out(
     (shift || product) && uses.uses.get(&register).is_some_and(|users| users.iter().all(fits))
 }
 
+/// Two shifts whose results are put together are one that takes bits of both operands: SHF.L.
+fn funnels(function: &Function, facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let only = |r: &Register| -> Option<usize> {
+        let [made] = uses.definitions.get(r)?[..] else { return None };
+        (uses.uses.get(r)?.len() == 1).then_some(made)
+    };
+    // A shift of a word by a constant: to the left?
+    let shift = |f: &Facts<'_>| {
+        let left = f.op == Operation::Shl && f.plain("") == Some(Ty::B32);
+        let right = f.op == Operation::Shr && f.plain("") == Some(Ty::U32);
+        let by = f.arguments.get(1)?.1?;
+        (left || right).then_some((left, by)).filter(|_| f.instruction.guard.is_none() && !f.folded)
+    };
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let joins = matches!(f.op, Operation::Or | Operation::Xor | Operation::Add);
+        let word = f.opcode.types().last().is_some_and(|t| t.bits() == 32);
+        let [(Some(a), _), (Some(b), _)] = f.arguments[..] else { continue };
+        if !joins || !word || f.folded || f.instruction.guard.is_some() || a == b {
+            continue;
+        }
+        let (Some(one), Some(other)) = (only(&a), only(&b)) else { continue };
+        let (Some(first), Some(second)) = (shift(&facts[one]), shift(&facts[other])) else {
+            continue;
+        };
+        let kept = |from: usize| {
+            let reads = &facts[from].instruction.reads;
+            reads.iter().all(|r| unchanged(function, facts, *r, from, i))
+        };
+        if first.0 == second.0 || first.1 + second.1 != 32 || !kept(one) || !kept(other) {
+            continue;
+        }
+        replace(facts, one, a, &[i]);
+        replace(facts, other, b, &[i]);
+        facts[i].instruction.class = Class::Shift;
+        facts[i].op = Operation::Other;
+    }
+}
+
 /// Both halves of one product are one instruction: IMAD.WIDE.
 fn both_halves(function: &Function, facts: &mut [Facts<'_>]) {
+    let constants = constants(facts);
+    // The lower half is the same with and without signs, and so are factors in another order.
+    let factors = |f: &Facts<'_>| {
+        let value = |a: &(Option<Register>, Option<u64>)| {
+            let known = a.1.or_else(|| constants.get(&a.0?).copied().flatten());
+            (a.0.filter(|_| known.is_none()), known.map(|c| c as u32))
+        };
+        let mut list: Vec<_> = f.arguments.iter().map(value).collect();
+        list.sort_unstable();
+        list
+    };
     for block in &function.blocks {
         let products: Vec<usize> = (block.start as usize..block.end as usize)
             .filter(|i| {
@@ -338,8 +408,7 @@ fn both_halves(function: &Function, facts: &mut [Facts<'_>]) {
                     && !s.folded
                     && s.opcode.has(".hi") != high
                     && s.opcode.has(".lo") == high
-                    && f.opcode.types().eq(s.opcode.types())
-                    && f.arguments == s.arguments
+                    && factors(f) == factors(s)
                     && f.instruction
                         .reads
                         .iter()

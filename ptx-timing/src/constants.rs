@@ -35,7 +35,7 @@ pub(crate) fn propagate(facts: &mut [Facts<'_>]) {
                 f.constant_move = true;
                 f.op = Operation::Move;
                 f.transparent = false;
-                f.arguments = vec![(None, Some(1))];
+                f.arguments.clear();
                 f.constants = 1;
                 f.instruction.class = Class::Move;
                 f.instruction.extra_slots = 0;
