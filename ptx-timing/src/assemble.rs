@@ -40,6 +40,7 @@ pub(crate) fn assemble(
         fuse(rules, function, facts);
         if rules.uniform_registers {
             shared_addresses(function, facts);
+            constant_addresses(facts);
         }
     }
     if rules.shares_reciprocals {
@@ -220,6 +221,41 @@ fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     }
 }
 
+/// Accesses to constant memory have room for the address of a variable; what is left of the sum is its index, scaled.
+fn constant_addresses(facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let mut bases: HashMap<Register, usize> = HashMap::new();
+    for (i, f) in facts.iter().enumerate().filter(|(_, f)| f.variable.is_some()) {
+        bases.extend(f.instruction.writes.iter().map(|w| (*w, i)));
+    }
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [sum] = f.instruction.writes[..] else { continue };
+        let base = f.arguments.iter().find_map(|a| a.0.filter(|r| bases.contains_key(r)));
+        let adds = f.op == Operation::Add || f.instruction.class == Class::IntMulWide;
+        let plain = adds && !f.folded && f.instruction.guard.is_none() && uses.written_once(sum);
+        let Some(base) = base.filter(|b| plain && uses.written_once(*b)) else { continue };
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let here = |u: &usize| {
+            facts[*u]
+                .place
+                .as_ref()
+                .is_some_and(|p| p.space == IsaSpace::Const && p.base == Some(sum))
+        };
+        if users.is_empty() || !users.iter().all(here) {
+            continue;
+        }
+        facts[bases[&base]].folded = true;
+        facts[bases[&base]].variable = None;
+        facts[i].instruction.reads.retain(|r| *r != base);
+        if facts[i].instruction.class == Class::IntMulWide {
+            facts[i].instruction.class = Class::ShiftLeft;
+        } else {
+            replace(facts, i, sum, &users);
+        }
+    }
+}
+
 /// The lower half of a 32-bit integer product.
 fn low_half(f: &Facts<'_>) -> bool {
     f.opcode.has(".lo") && f.opcode.types().last().is_some_and(|t| t.bits() == 32)
@@ -342,9 +378,10 @@ fn shared_out(
 /// Two shifts whose results are put together are one that takes bits of both operands: SHF.L.
 fn funnels(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
-    let only = |r: &Register| -> Option<usize> {
+    // The only instruction that makes a register, and whether nobody else reads that.
+    let made = |r: &Register| -> Option<(usize, bool)> {
         let [made] = uses.definitions.get(r)?[..] else { return None };
-        (uses.uses.get(r)?.len() == 1).then_some(made)
+        Some((made, uses.uses.get(r)?.len() == 1))
     };
     // A shift of a word by a constant: to the left?
     let shift = |f: &Facts<'_>| {
@@ -361,7 +398,7 @@ fn funnels(function: &Function, facts: &mut [Facts<'_>]) {
         if !joins || !word || f.folded || f.instruction.guard.is_some() || a == b {
             continue;
         }
-        let (Some(one), Some(other)) = (only(&a), only(&b)) else { continue };
+        let (Some((one, gone)), Some((other, other_gone))) = (made(&a), made(&b)) else { continue };
         let (Some(first), Some(second)) = (shift(&facts[one]), shift(&facts[other])) else {
             continue;
         };
@@ -369,11 +406,13 @@ fn funnels(function: &Function, facts: &mut [Facts<'_>]) {
             let reads = &facts[from].instruction.reads;
             reads.iter().all(|r| unchanged(function, facts, *r, from, i))
         };
-        if first.0 == second.0 || first.1 + second.1 != 32 || !kept(one) || !kept(other) {
+        let fit = first.0 != second.0 && first.1 + second.1 == 32;
+        if !fit || !kept(one) || !kept(other) || !gone && !other_gone {
             continue;
         }
         replace(facts, one, a, &[i]);
         replace(facts, other, b, &[i]);
+        (facts[one].folded, facts[other].folded) = (gone, other_gone);
         facts[i].instruction.class = Class::Shift;
         facts[i].op = Operation::Other;
     }

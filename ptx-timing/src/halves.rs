@@ -32,6 +32,10 @@ pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
             (None, c) => c.is_some_and(|c| c <= LOW),
         };
         let product = matches!(f.op, Operation::Mul | Operation::Mad) && f.opcode.has(".lo");
+        // Nothing is done for an upper half that is zero.
+        if f.instruction.class == Class::Logic && f.instruction.writes.iter().all(is_narrow) {
+            f.instruction.extra_slots = 0;
+        }
         if half {
             f.transparent = true;
         } else if product && f.arguments.len() >= 2 && f.arguments[..2].iter().all(small) {
