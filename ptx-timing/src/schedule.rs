@@ -318,6 +318,10 @@ struct Graph {
     height: Vec<u64>,
     /// The scheduler's own pipe that an instruction goes through, and the clocks that it keeps it.
     pipe: Vec<Option<(usize, u64)>>,
+    /// How many instructions read the predicate that each makes.
+    made: Vec<u32>,
+    /// Which instructions make the predicates that each reads.
+    guards: Vec<Vec<u32>>,
 }
 
 /// The pipe of a scheduler that takes nothing else for some clocks once it took the instruction; nothing
@@ -328,6 +332,11 @@ fn own_pipe(profile: &Profile, class: Class) -> Option<(usize, u64)> {
     let (index, (_, pipe)) = profile.pipes.iter().enumerate().find(|(_, (n, _))| *n == name)?;
     let clocks = 32.0 * f64::from(profile.issue.schedulers) / timing.per_clock;
     pipe.per_scheduler.then_some((index, (clocks.round() as u64).max(1)))
+}
+
+/// Whether an instruction makes predicates.
+fn compares(class: Class) -> bool {
+    matches!(class, Class::Compare | Class::Compare64)
 }
 
 impl Graph {
@@ -365,7 +374,20 @@ impl Graph {
             height[i] = successors[i].iter().map(|&(s, d)| height[s] + d).max().unwrap_or(0);
         }
         let pipe = list.iter().map(|i| own_pipe(profile, i.class)).collect();
-        Self { successors, before, height, pipe }
+        // How many instructions read the predicate that each makes, and who makes those that each reads.
+        let predicate = |r: &Register| code.words.get(*r as usize) == Some(&0);
+        let mut made = vec![0; n];
+        let mut guards = vec![Vec::new(); n];
+        for late in 0..n {
+            let reads = list[late].reads.iter().chain(&list[late].guard).filter(|r| predicate(r));
+            for r in reads {
+                let maker = (0..late).rev().find(|i| list[*i].writes.contains(r));
+                let Some(maker) = maker.filter(|i| compares(list[*i].class)) else { continue };
+                made[maker] += 1;
+                guards[late].push(maker as u32);
+            }
+        }
+        Self { successors, before, height, pipe, made, guards }
     }
 
     /// An order by critical path, as offsets: of the instructions whose operands are there the one from
@@ -375,9 +397,15 @@ impl Graph {
         while let Some(first) = clock.next() {
             clock.now = clock.now.max(first);
             let could = clock.ready.iter().filter(|i| clock.start(**i) <= clock.now);
-            let best = could.max_by_key(|i| (self.height[**i as usize], Reverse(**i))).copied();
-            let Some(best) = best else { break };
-            clock.issue(best);
+            let best =
+                could.max_by_key(|i| (!clock.short(**i), self.height[**i as usize], Reverse(**i)));
+            let Some(&best) = best else { break };
+            // Where there is no predicate left, the time passes until one is.
+            let others = clock.ready.iter().filter(|i| !clock.short(**i));
+            match others.map(|i| clock.start(*i)).min().filter(|_| clock.short(best)) {
+                Some(later) => clock.now = later,
+                None => clock.issue(best),
+            }
         }
         clock.order
     }
@@ -439,7 +467,9 @@ impl Graph {
                 loads.retain(|load| !group.contains(load));
                 continue;
             }
-            let could = |i: &&u32| clock.earliest[**i as usize] <= clock.now;
+            let could = |i: &&u32| {
+                clock.earliest[**i as usize] <= clock.now && (**i == next || !clock.short(**i))
+            };
             let mut others: Vec<u32> = clock.ready.iter().filter(could).copied().collect();
             others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
             let (needed, early): (Vec<u32>, Vec<u32>) =
@@ -474,7 +504,7 @@ impl Graph {
         let mut at = 0;
         while let Some(&i) = group.get(at) {
             at += 1;
-            if clock.earliest[i as usize] > clock.now || group.len() > GROUP {
+            if clock.earliest[i as usize] > clock.now || group.len() > GROUP || clock.short(i) {
                 return None;
             }
             for &b in &self.before[i as usize] {
@@ -499,7 +529,13 @@ struct Clock<'a> {
     order: Vec<u32>,
     /// When each pipe takes the next instruction.
     free: Vec<u64>,
+    /// How many instructions have still to read the predicate that each made, and how many predicates are in use.
+    unread: Vec<u32>,
+    predicates: usize,
 }
+
+/// Predicates of a warp.
+const PREDICATES: usize = 7;
 
 impl<'a> Clock<'a> {
     fn new(graph: &'a Graph) -> Self {
@@ -509,7 +545,13 @@ impl<'a> Clock<'a> {
         let order = Vec::with_capacity(n);
         let pipes = graph.pipe.iter().flatten().map(|p| p.0 + 1).max().unwrap_or(0);
         let (earliest, issued, free) = (vec![0; n], vec![false; n], vec![0; pipes]);
-        Self { graph, now: 0, waits, earliest, ready, issued, order, free }
+        let (unread, predicates) = (graph.made.clone(), 0);
+        Self { graph, now: 0, waits, earliest, ready, issued, order, free, unread, predicates }
+    }
+
+    /// Whether an instruction has to wait for a predicate to become free.
+    fn short(&self, i: u32) -> bool {
+        self.predicates >= PREDICATES && self.graph.made[i as usize] > 0
     }
 
     /// When an instruction has its operands and its pipe.
@@ -527,6 +569,12 @@ impl<'a> Clock<'a> {
         self.ready.retain(|r| *r != i);
         self.issued[i as usize] = true;
         self.order.push(i);
+        self.predicates += usize::from(self.graph.made[i as usize] > 0);
+        for maker in &self.graph.guards[i as usize] {
+            let unread = &mut self.unread[*maker as usize];
+            *unread = unread.saturating_sub(1);
+            self.predicates -= usize::from(*unread == 0).min(self.predicates);
+        }
         if let Some((pipe, clocks)) = self.graph.pipe[i as usize] {
             self.free[pipe] = self.now.max(self.free[pipe]) + clocks;
         }
