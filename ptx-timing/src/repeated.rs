@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{Event, Instruction, Register};
+use crate::event::{Detail, Event, Instruction, Register};
 use crate::unroll::{Candidate, Folds};
 
 /// The machine code of several turns.
@@ -21,7 +21,11 @@ struct Loop {
     first: u32,
     /// Instructions of a turn.
     len: usize,
+    /// The first turn, where it is apart.
+    apart: Option<Version>,
     versions: Vec<Version>,
+    /// What asks whether there are turns of each kind: behind it turns of that kind, or none.
+    asks: Vec<[u32; 2]>,
 }
 
 /// The repeated loops of a kernel.
@@ -54,7 +58,8 @@ impl Loops {
             Renaming::new(&code[first as usize..first as usize + pcs.len()], first, &steps);
         let mut stands_for = Vec::new();
         let mut versions = Vec::new();
-        for &turns in &candidate.turns {
+        let apart = candidate.apart.then_some(1);
+        for turns in apart.into_iter().chain(candidate.turns.iter().copied()) {
             leaders.push(code.len() as u32);
             let mut now: HashMap<Register, Register> = HashMap::new();
             let mut events = Vec::new();
@@ -74,7 +79,21 @@ impl Loops {
             }
             versions.push(Version { turns, events });
         }
-        self.list.push(Loop { first, len: pcs.len(), versions });
+        let apart = apart.map(|_| versions.remove(0));
+        let mut asks = Vec::new();
+        if let (Some(compare), Some(&branch)) = (candidate.asks.and_then(pc), pcs.last()) {
+            // Ahead of four turns, of two, and of those that are left.
+            for _ in 0..3 {
+                leaders.push(code.len() as u32);
+                let mut compare_them = code[compare as usize].clone();
+                // What is left is a difference.
+                compare_them.extra_slots += 1;
+                asks.push([code.len() as u32, code.len() as u32 + 1]);
+                code.extend([compare_them, code[branch as usize].clone()]);
+                stands_for.extend([compare, branch]);
+            }
+        }
+        self.list.push(Loop { first, len: pcs.len(), apart, versions, asks });
         stands_for
     }
 
@@ -101,16 +120,28 @@ impl Loops {
             while whole(at + turns * own.len) {
                 turns += 1;
             }
+            let (from, active) = (turns, events[at].active);
+            let mut take = |version: &Version, turns: &mut usize| {
+                out.extend_from_slice(&events[done..at]);
+                let turn = |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
+                out.extend(version.events.iter().map(turn));
+                at += version.turns * own.len;
+                *turns -= version.turns;
+                done = at;
+            };
+            if let Some(first) = own.apart.as_ref().filter(|_| turns > 0) {
+                take(first, &mut turns);
+            }
             for version in &own.versions {
                 while turns >= version.turns {
-                    out.extend_from_slice(&events[done..at]);
-                    let turn =
-                        |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
-                    out.extend(version.events.iter().map(turn));
-                    at += version.turns * own.len;
-                    turns -= version.turns;
-                    done = at;
+                    take(version, &mut turns);
                 }
+            }
+            if from > 0 && !own.asks.is_empty() {
+                out.extend_from_slice(&events[done..at]);
+                done = at;
+                let ask = |pc: &u32| Event { pc: *pc, active, detail: Detail::None };
+                out.extend(own.asks.iter().flatten().map(ask));
             }
             at += turns * own.len;
             at += usize::from(at == begin);

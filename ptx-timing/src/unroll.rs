@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::{Class, Operation, Reach};
+use ptx_isa::{Class, Operation, Reach, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::event::Register;
@@ -16,6 +16,12 @@ use crate::uniform;
 
 /// Turns that one block stands for if nobody knows how many there are, the most first.
 const TURNS: [usize; 2] = [4, 2];
+
+/// Instructions of two turns that are left over and are under a predicate, with another one.
+const LEFT_OVER: usize = 6;
+
+/// The same with loads from global memory, of loops that end at a constant.
+const LEFT_OVER_OF_FEW: usize = 12;
 
 /// A load from shared memory allows so many instructions more in a loop whose turns nobody knows.
 const FOR_SHARED_LOAD: u32 = 5;
@@ -48,6 +54,11 @@ pub(crate) struct Candidate {
     pub end: u32,
     /// Turns that one block stands for, the most first.
     pub turns: Vec<usize>,
+    /// Whether the first turn is one by itself, under a predicate, before it is known how many follow.
+    pub apart: bool,
+    /// The comparison that tells whether a turn follows, where machine code has to ask how many turns of each kind there
+    /// are.
+    pub asks: Option<u32>,
     /// What only the last of several turns needs.
     pub once: Vec<u32>,
     /// Additions of a constant to a register, with the constant: all turns start from its first value.
@@ -253,14 +264,24 @@ fn candidate(
     let all: Vec<usize> = body.list.iter().copied().filter(|i| body.step(*i).is_some()).collect();
     let steps_and_test: Vec<usize> = all.iter().copied().chain([compare]).collect();
     let (size, shared, global) = body.size(&steps_and_test);
+    let stores = body.list.iter().any(|i| facts[*i].instruction.class == Class::StoreGlobal);
     let equality = facts[compare].opcode.has(".ne") || facts[compare].opcode.has(".eq");
     let turns = match trip {
         Some(trip) => known(size, trip.turns)?,
         None => {
             let more = most + FOR_SHARED_LOAD * shared;
             let most = more.max(if global > 0 { WITH_GLOBAL_LOADS } else { 0 }).min(MOST);
-            // What is left over has a loop of its own, or is written out.
-            (size <= most).then(|| TURNS[..if equality { 1 } else { 2 }].to_vec())?
+            // What is left over has a loop of its own, or is written out; three short turns are two and one under
+            // predicates, in one block.
+            let turns = 2 * (body.list.len() - steps_and_test.len());
+            let bounded = facts[compare].arguments.iter().any(|a| a.1.is_some());
+            let short = match global {
+                0 => turns <= LEFT_OVER && !stores,
+                _ => turns <= LEFT_OVER_OF_FEW && !stores && bounded,
+            };
+            let some =
+                if short && !equality { vec![TURNS[0], 3, TURNS[1]] } else { TURNS.to_vec() };
+            (size <= most).then_some(some)?
         }
     };
     let whole = trip.is_some_and(|t| turns[0] == t.turns);
@@ -273,7 +294,10 @@ fn candidate(
     let mut once: Vec<u32> = only.map(|i| *i as u32).collect();
     once.extend([compare as u32, branch as u32]);
     let steps = all.into_iter().filter_map(|i| Some((i as u32, body.step(i)?))).collect();
-    Some(Candidate { start, end, turns, once, steps, folds })
+    let unsigned = matches!(facts[compare].opcode.types().last(), Some(Ty::U32 | Ty::U64));
+    let apart = trip.is_none() && !equality && unsigned;
+    let asks = trip.is_none().then_some(compare as u32);
+    Some(Candidate { start, end, turns, apart, asks, once, steps, folds })
 }
 
 /// How many turns one block stands for where the text tells how many there are; `None` = one.
