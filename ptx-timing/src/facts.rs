@@ -184,9 +184,7 @@ impl<'a> Facts<'a> {
                 instruction.class,
                 Class::LoadGlobal | Class::LoadShared | Class::StoreGlobal | Class::StoreShared
             );
-        let products = products(opcode, instruction.class);
-        instruction.units *= products;
-        instruction.extra_slots += products - 1;
+        several(opcode, &mut instruction);
         instruction.compares =
             matches!(instruction.class, Class::AtomicShared | Class::AtomicGlobal)
                 && opcode.has(".cas");
@@ -311,14 +309,16 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
-/// Machine instructions that a product of a warp is made of. One has 128 results, a `wmma` 256; of tf32 it also does half
-/// of the depth. Counted in code of ptxas 13.5 for sm_86 and sm_90.
-fn products(opcode: &Match, class: Class) -> u32 {
-    let whole =
-        matches!(class, Class::MmaSmall | Class::MmaLarge).then(|| opcode.shape()).flatten();
-    let Some(Shape { m, n, .. }) = whole.filter(|s| s.m * s.n > 128) else { return 1 };
+/// A product of a warp is made of several machine instructions where it has more than 128 results: `wmma` has 256, and
+/// of tf32 each does half of the depth. Counted in code of ptxas 13.5 for sm_86 and sm_90.
+fn several(opcode: &Match, instruction: &mut Instruction) {
+    let whole = matches!(instruction.class, Class::MmaSmall | Class::MmaLarge);
+    let shape = opcode.shape().filter(|s| whole && s.m * s.n > 128);
+    let Some(Shape { m, n, .. }) = shape else { return };
     let depth = if opcode.types().any(|t| t == Ty::Tf32) { 2 } else { 1 };
-    (m * n / 128) as u32 * depth
+    let products = (m * n / 128) as u32 * depth;
+    instruction.units *= products;
+    instruction.extra_slots += products - 1;
 }
 
 /// How many clocks a product of a warpgroup of this shape keeps the tensor cores: one for two columns, and at least

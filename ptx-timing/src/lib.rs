@@ -12,6 +12,7 @@
 //! [`Report`].
 
 pub mod access;
+mod addresses;
 mod assemble;
 pub mod atomic;
 pub mod banks;
@@ -22,9 +23,11 @@ pub mod code;
 pub mod constant;
 mod constants;
 pub mod dram;
+mod effects;
 pub mod event;
 mod facts;
 mod flights;
+mod fuse;
 mod halves;
 mod lanes;
 mod layout;

@@ -7,7 +7,8 @@
 
 use std::cmp::Reverse;
 
-use crate::event::{AccessKind, Code, Event, Instruction, Register};
+use crate::effects::{MemoryEffect, apart, effect, ordered};
+use crate::event::{Code, Event, Register};
 use crate::flights::{Flights, flights, loads as loads_words};
 use crate::live;
 use crate::pressure::{Piece, Rest, Sizes};
@@ -208,83 +209,6 @@ fn at_no_cost(profile: &Profile, registers: u32) -> u32 {
     let warps = share / given.max(1);
     let most = share.checked_div(warps).map_or(given, |most| most / unit * unit);
     most.min(limits.max_registers_per_thread).max(registers.min(limits.max_registers_per_thread))
-}
-
-/// What an instruction does to memory, as far as the assembler may reorder it. `true` is shared memory. Which pairs
-/// stay in their order was read off ptxas 13.5 for sm_90.
-#[derive(PartialEq, Clone, Copy)]
-enum MemoryEffect {
-    None,
-    Load(bool),
-    /// A load of what nobody writes meanwhile.
-    ReadOnly,
-    Store(bool),
-    /// Votes and other exchanges between lanes: memory does not care for them, nor they for each other.
-    Lanes,
-    /// Shuffles: the same, and barriers let them pass, too.
-    Shuffle,
-    /// Atomics on shared memory.
-    AtomicShared,
-    /// Barriers, atomics on other memory: nothing moves across that others could write.
-    Sync,
-    /// Fences, copies and waits for them: nothing that touches memory moves across.
-    Fence,
-}
-
-fn effect(code: &Code, pc: usize) -> MemoryEffect {
-    let instruction = &code.instructions[pc];
-    let shared = matches!(
-        instruction.class,
-        Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
-    );
-    match instruction.class {
-        _ if instruction.orders => MemoryEffect::Fence,
-        _ if instruction.spill => MemoryEffect::None,
-        Class::Barrier | Class::WarpSync => MemoryEffect::Sync,
-        Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait => {
-            MemoryEffect::Fence
-        }
-        Class::Shuffle => MemoryEffect::Shuffle,
-        Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
-        Class::LoadConst | Class::Texture => MemoryEffect::None,
-        c if c.is_memory() => match instruction.kind {
-            AccessKind::Load if instruction.read_only => MemoryEffect::ReadOnly,
-            AccessKind::Load => MemoryEffect::Load(shared),
-            AccessKind::Store => MemoryEffect::Store(shared),
-            AccessKind::Atomic | AccessKind::Reduction if shared => MemoryEffect::AtomicShared,
-            AccessKind::Atomic | AccessKind::Reduction => MemoryEffect::Sync,
-        },
-        _ => MemoryEffect::None,
-    }
-}
-
-fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
-    use MemoryEffect::{AtomicShared, Fence, Lanes, Load, None, ReadOnly, Shuffle, Store, Sync};
-    match (before, after) {
-        (None, _) | (_, None) => false,
-        (Fence, _) | (_, Fence) => true,
-        (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
-        (Sync, _) | (_, Sync) => true,
-        (AtomicShared, AtomicShared) => true,
-        (AtomicShared, Load(a) | Store(a)) | (Load(a) | Store(a), AtomicShared) => a,
-        (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
-        (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
-    }
-}
-
-/// Whether two accesses from one address do not meet.
-fn apart(list: &[Instruction], early: usize, late: usize) -> bool {
-    let (Some((base, first, bytes)), Some((other, second, more))) =
-        (list[early].place, list[late].place)
-    else {
-        return false;
-    };
-    let ends = (first + i64::from(bytes) <= second) || (second + i64::from(more) <= first);
-    base == other
-        && ends
-        && list[early].kind != AccessKind::Atomic
-        && list[late].kind != AccessKind::Atomic
-        && !list[early..late].iter().any(|i| i.writes.contains(&base))
 }
 
 impl Span {
@@ -592,6 +516,7 @@ impl<'a> Clock<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Instruction;
     use crate::profile::Catalog;
 
     /// Fifty loads, each with a sum behind it: as many go ahead as 32 registers hold.
@@ -700,50 +625,5 @@ mod tests {
         let chain = |i: u32| i as usize / STEPS;
         let changes = order.windows(2).filter(|w| chain(w[0]) != chain(w[1])).count();
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
-    }
-
-    /// What ptxas 13.5 for sm_90 keeps in its order.
-    #[test]
-    fn loads_pass_what_the_assembler_lets_them_pass() {
-        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Shuffle, Store, Sync};
-        let of = |class, read_only| {
-            let instruction = Instruction { read_only, ..Instruction::new(class, &[1], &[0]) };
-            effect(&Code { instructions: vec![instruction], ..Code::default() }, 0)
-        };
-        let global = of(Class::LoadGlobal, false);
-        let constant = of(Class::LoadGlobal, true);
-        let shared = of(Class::LoadShared, false);
-        assert!(global == Load(false) && constant == ReadOnly && shared == Load(true));
-        // What comes first, and whether loads of global memory, of what nobody writes and of shared memory wait.
-        let first = [
-            (Class::AtomicShared, AtomicShared, [false, false, true]),
-            (Class::AtomicGlobal, Sync, [true, false, true]),
-            (Class::Barrier, Sync, [true, false, true]),
-            (Class::StoreGlobal, Store(false), [true, false, false]),
-            (Class::StoreShared, Store(true), [false, false, true]),
-            (Class::Shuffle, Shuffle, [false, false, false]),
-            (Class::Vote, Lanes, [false, false, false]),
-            (Class::FenceBlock, Fence, [true, true, true]),
-            (Class::FenceDevice, Fence, [true, true, true]),
-        ];
-        for (class, is, waits) in first {
-            assert!(of(class, false) == is, "{class:?}");
-            for (load, waits) in [global, constant, shared].into_iter().zip(waits) {
-                assert_eq!(ordered(is, load), waits, "{class:?}");
-                assert_eq!(ordered(load, is), waits, "{class:?}");
-            }
-        }
-        // Exchanges between lanes change places with each other; only shuffles do with barriers.
-        for (first, second, waits) in [
-            (Shuffle, Shuffle, false),
-            (Lanes, Lanes, false),
-            (Shuffle, Lanes, false),
-            (Shuffle, Sync, false),
-            (Lanes, Sync, true),
-            (Shuffle, Fence, true),
-        ] {
-            assert_eq!(ordered(first, second), waits);
-            assert_eq!(ordered(second, first), waits);
-        }
     }
 }

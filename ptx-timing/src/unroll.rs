@@ -264,7 +264,9 @@ fn candidate(
     let all: Vec<usize> = body.list.iter().copied().filter(|i| body.step(*i).is_some()).collect();
     let steps_and_test: Vec<usize> = all.iter().copied().chain([compare]).collect();
     let (size, shared, global) = body.size(&steps_and_test);
-    let stores = body.list.iter().any(|i| facts[*i].instruction.class == Class::StoreGlobal);
+    // What is never executed under a predicate.
+    let stores = |i: &usize| facts[*i].instruction.class == Class::StoreGlobal;
+    let stays = body.list.iter().any(|i| stores(i) || together(i));
     let equality = facts[compare].opcode.has(".ne") || facts[compare].opcode.has(".eq");
     let turns = match trip {
         Some(trip) => known(size, trip.turns)?,
@@ -276,11 +278,17 @@ fn candidate(
             let turns = 2 * (body.list.len() - steps_and_test.len());
             let bounded = facts[compare].arguments.iter().any(|a| a.1.is_some());
             let short = match global {
-                0 => turns <= LEFT_OVER && !stores,
-                _ => turns <= LEFT_OVER_OF_FEW && !stores && bounded,
+                0 => turns <= LEFT_OVER && !stays,
+                _ => turns <= LEFT_OVER_OF_FEW && !stays && bounded,
             };
-            let some =
-                if short && !equality { vec![TURNS[0], 3, TURNS[1]] } else { TURNS.to_vec() };
+            // Those that end at a number are counted where that is one away each time.
+            let by_one =
+                |r: &Register| body.writers(*r).any(|i| matches!(body.step(i), Some(1 | -1)));
+            let some = match (equality, short) {
+                (true, _) if reads.iter().any(by_one) => TURNS[..1].to_vec(),
+                (false, true) => vec![TURNS[0], 3, TURNS[1]],
+                _ => TURNS.to_vec(),
+            };
             (size <= most).then_some(some)?
         }
     };

@@ -164,16 +164,21 @@ fn votes_look_for_lanes_that_may_be_absent() {
         ))
     };
     assert_eq!(turns("%tid.x", 32), [(true, 1), (false, 0)]);
-    // Such a loop is repeated, too.
-    assert_eq!(turns("%ctaid.x", 32), [(false, 0); 2 * 7]);
+    // Such a loop is repeated, too: the text's turn, one that is apart, four, and two.
+    assert_eq!(turns("%ctaid.x", 32), [(false, 0); 2 * 8]);
     assert_eq!(looks(vote), [(false, 0), (false, 0)]);
 }
 
 /// How many turns besides the text's the machine code of a loop has. `bound` is what the counter is compared with;
 /// `more` stands in the loop behind so many multiply-adds.
 fn turns(size: usize, test: &str, bound: &str, more: &str) -> usize {
+    steps(size, &format!("{test}.u32"), (1, bound), more)
+}
+
+/// The same of a loop that counts in steps.
+fn steps(size: usize, test: &str, (step, bound): (u32, &str), more: &str) -> usize {
     let body = format!(
-        "mov.u32 %r50, 0;\nL:\n{}{more}\nadd.u32 %r50, %r50, 1;\nsetp.{test}.u32 %p2, %r50, {bound};\n@%p2 bra L;",
+        "mov.u32 %r50, 0;\nL:\n{}{more}\nadd.u32 %r50, %r50, {step};\nsetp.{test} %p2, %r50, {bound};\n@%p2 bra L;",
         chain(size)
     );
     let (_, code) = kernel(&body);
@@ -207,7 +212,8 @@ fn loops_of_known_turns_are_written_out() {
     assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 16);
 }
 
-/// Turns that nobody knows: four at once, and two of those that are left over, up to a size that grows with loads.
+/// Turns that nobody knows: four at once, and two of those that are left over unless they are counted, up to a size that
+/// grows with loads.
 #[test]
 fn loops_of_unknown_turns_are_repeated() {
     let global =
@@ -226,9 +232,16 @@ fn loops_of_unknown_turns_are_repeated() {
     ];
     for (more, most) in cases {
         assert_eq!(turns(most, "ne", "%r2", &more), 4, "{more}");
-        assert_eq!(turns(most, "lt", "%r2", &more), 4 + 2, "{more}");
+        assert_eq!(steps(most, "ne.u32", (4, "%r2"), &more), 4 + 2, "{more}");
+        assert_eq!(steps(most, "lt.s32", (1, "%r2"), &more), 4 + 2, "{more}");
+        // Of numbers without a sign the first turn is apart.
+        assert_eq!(turns(most, "lt", "%r2", &more), 1 + 4 + 2, "{more}");
         assert_eq!(turns(most + 1, "ne", "%r2", &more), 0, "{more}");
     }
+    // Two and one that are left over of short loops go under predicates, in one block.
+    assert_eq!(turns(3, "lt", "%r2", ""), 1 + 4 + 3 + 2);
+    assert_eq!(turns(4, "lt", "%r2", ""), 1 + 4 + 2);
+    assert_eq!(turns(3, "lt", "%r2", "st.global.f32 [%rd5], %f1;"), 1 + 4 + 2);
     // Where lanes leave one by one, what they do together stays.
     assert_eq!(turns(8, "ne", "%r1", ""), 4);
     assert_eq!(turns(8, "ne", "%r1", "bar.sync 0;"), 0);
@@ -276,4 +289,95 @@ fn halves_of_64_bits_cost() {
     assert_eq!(more(&format!("min.s64 %rd20, %rd3, %rd4; {used}"), Class::IntMinMax), [3]);
     assert_eq!(more("popc.b64 %r70, %rd3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [2]);
     assert_eq!(more("popc.b32 %r70, %r3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [0]);
+}
+
+/// Instructions of a kernel by class, without those around what is asked.
+fn count(body: &str, class: Class) -> usize {
+    kernel(body).1.code.instructions.iter().filter(|i| i.class == class).count()
+}
+
+/// Addresses of shared and of constant memory have room for the base of an array, unless lanes may be absent where it is
+/// made.
+#[test]
+fn accesses_add_the_base_of_an_array() {
+    let load = "add.u32 %r61, %r60, %r62; ld.shared.f32 %f1, [%r61]; ld.shared.f32 %f3, [%r61+8]; \
+                add.f32 %f1, %f1, %f3;";
+    let index = "and.b32 %r62, %r1, 124; ";
+    let sums = |body: &str| count(body, Class::IntAdd);
+    assert_eq!(sums(&format!("mov.u32 %r60, s; {index}{load}")), 0);
+    assert_eq!(
+        sums(&format!(
+            "{index}setp.lt.u32 %p1, %r1, %r2; @%p1 bra L; mov.u32 %r60, s; {load}\n{}L:",
+            chain(12)
+        )),
+        1
+    );
+    let scaled = "shl.b32 %r62, %r1, 2; add.u32 %r61, %r60, %r62; ld.shared.f32 %f1, [%r61];";
+    assert_eq!(count(&format!("mov.u32 %r60, s; {scaled}"), Class::IntAdd3), 2);
+}
+
+/// A shift or a product is made again by each sum that reads it, logic by other logic; two shifts that make one word are
+/// a funnel shift; distances modulo 32 cost nothing.
+#[test]
+fn operands_are_made_where_they_are_read() {
+    let plain = count("", Class::IntAdd3);
+    let shifts = "mov.u32 %r70, %laneid; shl.b32 %r60, %r1, 5; add.u32 %r61, %r60, %r2; sub.u32 %r62, %r60, %r70; \
+                  xor.b32 %r63, %r61, %r62; cvt.rn.f32.u32 %f1, %r63;";
+    assert_eq!(count(shifts, Class::IntAdd3) - plain, 2);
+    assert_eq!(count(shifts, Class::Shift) + count(shifts, Class::ShiftLeft), 0);
+    let second = shifts.replace("%r60, %r70", "%r70, %r60");
+    assert_eq!(count(&second, Class::Shift) + count(&second, Class::ShiftLeft), 1);
+    let products = "mov.u32 %r70, %laneid; mul.lo.u32 %r60, %r1, %r2; add.u32 %r61, %r60, 7; add.u32 %r62, %r60, %r70; \
+                    xor.b32 %r63, %r61, %r62; cvt.rn.f32.u32 %f1, %r63;";
+    assert_eq!((count(products, Class::IntMul), count(products, Class::IntAdd)), (2, 0));
+    let funnel = "shl.b32 %r60, %r1, 7; shr.u32 %r61, %r3, 25; or.b32 %r62, %r60, %r61; cvt.rn.f32.u32 %f1, %r62;";
+    let apart = funnel.replace("25", "24");
+    assert_eq!((count(funnel, Class::Shift), count(funnel, Class::Logic)), (1, 0));
+    assert_eq!(count(&apart, Class::Logic), 1);
+    let logic = "xor.b32 %r60, %r1, %r2; and.b32 %r61, %r60, %r3; xor.b32 %r62, %r60, %r3; \
+                 add.u32 %r63, %r61, %r62; cvt.rn.f32.u32 %f1, %r63;";
+    assert_eq!(count(logic, Class::Logic), 2);
+    let distance = "and.b32 %r60, %r1, 31; shl.b32 %r61, %r3, %r60; cvt.rn.f32.u32 %f1, %r61;";
+    assert_eq!(count(distance, Class::Logic), 0);
+    assert_eq!(count(&distance.replace("31", "15"), Class::Logic), 1);
+}
+
+/// Both halves of a product are one, also where signs and the order of factors differ.
+#[test]
+fn both_halves_of_a_product() {
+    let body = "mov.u32 %r60, -845247145; mul.hi.u32 %r61, %r60, %r1; mul.lo.s32 %r62, %r1, -845247145; \
+                xor.b32 %r63, %r61, %r62; cvt.rn.f32.u32 %f1, %r63;";
+    assert_eq!((count(body, Class::IntMulHi), count(body, Class::IntMul)), (0, 0));
+    let other = body.replace("%r1, -845247145", "%r1, 7");
+    assert_eq!((count(&other, Class::IntMulHi), count(&other, Class::IntMul)), (1, 1));
+}
+
+/// `__float2half2_rn` of a constant is a constant.
+#[test]
+fn constants_are_computed_by_the_assembler() {
+    let half = ".reg .b32 %h<3>; {.reg .b16 low; mov.f32 %f3, 0f3F000000; cvt.rn.f16.f32 low, %f3; mov.b32 %h0, {low, low};}\n\
+                {.reg .b16 low; cvt.rn.f16.f32 low, %f2; mov.b32 %h1, {low, low};}\n\
+                mul.f16x2 %h2, %h0, %h1; mov.b32 %f1, %h2;";
+    assert_eq!(count(half, Class::ConvertF16), 1);
+}
+
+/// A `wmma` is two products, four of tf32; the fragments of 16-bit floats take four registers, not eight.
+#[test]
+fn products_of_wmma() {
+    let registers =
+        |first: u32| (first..first + 8).map(|r| format!("%r{r}")).collect::<Vec<_>>().join(",");
+    let floats = (10..18).map(|f| format!("%f{f}")).collect::<Vec<_>>().join(",");
+    let [a, b] = [20, 30].map(registers);
+    let body = format!(
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {{{a}}}, [%rd1], 16;\n\
+         wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {{{b}}}, [%rd2], 16;\n\
+         wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {{{floats}}}, [%rd1], 16;\n\
+         wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {{{floats}}}, {{{a}}}, {{{b}}}, {{{floats}}};\n\
+         wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {{{floats}}}, 16;"
+    );
+    let (_, code) = kernel(&body);
+    let product = code.code.instructions.iter().find(|i| i.class == Class::MmaLarge).unwrap();
+    assert_eq!((product.units, product.extra_slots), (2, 1));
+    let words: u32 = product.reads.iter().map(|r| code.words(*r)).sum();
+    assert_eq!(words, 4 + 4 + 8);
 }

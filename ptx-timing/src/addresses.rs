@@ -1,0 +1,102 @@
+//! Addresses of variables, as far as accesses have room for them.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx_isa::types::Space as IsaSpace;
+use ptx_isa::{Class, Operation};
+use ptx_parse::code::Function;
+
+use crate::event::Register;
+use crate::facts::{AccessPlace, Facts};
+use crate::uniform;
+use crate::uses::{Uses, blocks_of, replace};
+
+/// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes there.
+pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
+    let block = blocks_of(function);
+    let mut made: HashMap<Register, u32> = HashMap::new();
+    for w in facts.iter().flat_map(|f| &f.instruction.writes) {
+        *made.entry(*w).or_default() += 1;
+    }
+    let bases: HashSet<Register> = facts
+        .iter()
+        .zip(&block)
+        .filter(|(f, b)| f.variable.is_some() && !parted.contains(*b))
+        .flat_map(|(f, _)| f.instruction.writes.iter().copied())
+        .filter(|w| made[w] == 1)
+        .collect();
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [sum] = f.instruction.writes[..] else { continue };
+        let base = |a: &(Option<Register>, Option<u64>)| a.0.is_some_and(|r| bases.contains(&r));
+        let adds = f.op == Operation::Add && f.instruction.class == Class::IntAdd;
+        let plain = adds && !f.folded && f.instruction.guard.is_none() && made[&sum] == 1;
+        if !plain || f.arguments.len() != 2 || f.arguments.iter().filter(|a| base(a)).count() != 1 {
+            continue;
+        }
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let address = |u: &usize| {
+            let f = &facts[*u];
+            let here = |p: &AccessPlace| p.space == IsaSpace::Shared && p.base == Some(sum);
+            let times = f.arguments.iter().filter(|a| a.0 == Some(sum)).count();
+            f.place.as_ref().is_some_and(here) && times == 1
+        };
+        let kept = f.instruction.reads.iter().all(|r| made.get(r).is_none_or(|n| *n == 1));
+        if kept && !users.is_empty() && users.iter().all(address) {
+            replace(facts, i, sum, &users);
+        }
+    }
+}
+
+/// Accesses to constant memory have room for the address of a variable; what is left of the sum is its index, scaled.
+pub(crate) fn constant_addresses(facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let mut bases: HashMap<Register, usize> = HashMap::new();
+    for (i, f) in facts.iter().enumerate().filter(|(_, f)| f.variable.is_some()) {
+        bases.extend(f.instruction.writes.iter().map(|w| (*w, i)));
+    }
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [sum] = f.instruction.writes[..] else { continue };
+        let base = f.arguments.iter().find_map(|a| a.0.filter(|r| bases.contains_key(r)));
+        let adds = f.op == Operation::Add || f.instruction.class == Class::IntMulWide;
+        let plain = adds && !f.folded && f.instruction.guard.is_none() && uses.written_once(sum);
+        let Some(base) = base.filter(|b| plain && uses.written_once(*b)) else { continue };
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let here = |u: &usize| {
+            facts[*u]
+                .place
+                .as_ref()
+                .is_some_and(|p| p.space == IsaSpace::Const && p.base == Some(sum))
+        };
+        if users.is_empty() || !users.iter().all(here) {
+            continue;
+        }
+        facts[bases[&base]].folded = true;
+        facts[bases[&base]].variable = None;
+        facts[i].instruction.reads.retain(|r| *r != base);
+        if facts[i].instruction.class == Class::IntMulWide {
+            facts[i].instruction.class = Class::ShiftLeft;
+        } else {
+            replace(facts, i, sum, &users);
+        }
+    }
+}
+
+/// The address of a shared variable is computed: the block's window within the cluster's, shifted.
+pub(crate) fn shared_bases(instructions: u32, facts: &mut [Facts<'_>]) {
+    let mut seen: Vec<String> = Vec::new();
+    for f in facts.iter_mut().filter(|f| !f.folded || f.constant_move) {
+        let Some(variable) = &f.variable else { continue };
+        if seen.contains(variable) {
+            f.folded = true;
+            continue;
+        }
+        seen.push(variable.clone());
+        f.folded = false;
+        f.instruction.class = Class::SpecialRegister;
+        f.instruction.extra_slots += instructions - 1;
+    }
+}

@@ -1,0 +1,131 @@
+//! Which accesses to memory, and exchanges between lanes, the assembler may put into another order.
+
+use crate::event::{AccessKind, Code, Instruction};
+use ptx_isa::Class;
+
+/// What an instruction does to memory, as far as the assembler may reorder it. `true` is shared memory. Which pairs
+/// stay in their order was read off ptxas 13.5 for sm_90.
+#[derive(PartialEq, Clone, Copy)]
+pub(crate) enum MemoryEffect {
+    None,
+    Load(bool),
+    /// A load of what nobody writes meanwhile.
+    ReadOnly,
+    Store(bool),
+    /// Votes and other exchanges between lanes: memory does not care for them, nor they for each other.
+    Lanes,
+    /// Shuffles: the same, and barriers let them pass, too.
+    Shuffle,
+    /// Atomics on shared memory.
+    AtomicShared,
+    /// Barriers, atomics on other memory: nothing moves across that others could write.
+    Sync,
+    /// Fences, copies and waits for them: nothing that touches memory moves across.
+    Fence,
+}
+
+pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
+    let instruction = &code.instructions[pc];
+    let shared = matches!(
+        instruction.class,
+        Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
+    );
+    match instruction.class {
+        _ if instruction.orders => MemoryEffect::Fence,
+        _ if instruction.spill => MemoryEffect::None,
+        Class::Barrier | Class::WarpSync => MemoryEffect::Sync,
+        Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait => {
+            MemoryEffect::Fence
+        }
+        Class::Shuffle => MemoryEffect::Shuffle,
+        Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
+        Class::LoadConst | Class::Texture => MemoryEffect::None,
+        c if c.is_memory() => match instruction.kind {
+            AccessKind::Load if instruction.read_only => MemoryEffect::ReadOnly,
+            AccessKind::Load => MemoryEffect::Load(shared),
+            AccessKind::Store => MemoryEffect::Store(shared),
+            AccessKind::Atomic | AccessKind::Reduction if shared => MemoryEffect::AtomicShared,
+            AccessKind::Atomic | AccessKind::Reduction => MemoryEffect::Sync,
+        },
+        _ => MemoryEffect::None,
+    }
+}
+
+pub(crate) fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
+    use MemoryEffect::{AtomicShared, Fence, Lanes, Load, None, ReadOnly, Shuffle, Store, Sync};
+    match (before, after) {
+        (None, _) | (_, None) => false,
+        (Fence, _) | (_, Fence) => true,
+        (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
+        (Sync, _) | (_, Sync) => true,
+        (AtomicShared, AtomicShared) => true,
+        (AtomicShared, Load(a) | Store(a)) | (Load(a) | Store(a), AtomicShared) => a,
+        (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
+        (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
+    }
+}
+
+/// Whether two accesses from one address do not meet.
+pub(crate) fn apart(list: &[Instruction], early: usize, late: usize) -> bool {
+    let (Some((base, first, bytes)), Some((other, second, more))) =
+        (list[early].place, list[late].place)
+    else {
+        return false;
+    };
+    let ends = (first + i64::from(bytes) <= second) || (second + i64::from(more) <= first);
+    base == other
+        && ends
+        && list[early].kind != AccessKind::Atomic
+        && list[late].kind != AccessKind::Atomic
+        && !list[early..late].iter().any(|i| i.writes.contains(&base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What ptxas 13.5 for sm_90 keeps in its order.
+    #[test]
+    fn loads_pass_what_the_assembler_lets_them_pass() {
+        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Shuffle, Store, Sync};
+        let of = |class, read_only| {
+            let instruction = Instruction { read_only, ..Instruction::new(class, &[1], &[0]) };
+            effect(&Code { instructions: vec![instruction], ..Code::default() }, 0)
+        };
+        let global = of(Class::LoadGlobal, false);
+        let constant = of(Class::LoadGlobal, true);
+        let shared = of(Class::LoadShared, false);
+        assert!(global == Load(false) && constant == ReadOnly && shared == Load(true));
+        // What comes first, and whether loads of global memory, of what nobody writes and of shared memory wait.
+        let first = [
+            (Class::AtomicShared, AtomicShared, [false, false, true]),
+            (Class::AtomicGlobal, Sync, [true, false, true]),
+            (Class::Barrier, Sync, [true, false, true]),
+            (Class::StoreGlobal, Store(false), [true, false, false]),
+            (Class::StoreShared, Store(true), [false, false, true]),
+            (Class::Shuffle, Shuffle, [false, false, false]),
+            (Class::Vote, Lanes, [false, false, false]),
+            (Class::FenceBlock, Fence, [true, true, true]),
+            (Class::FenceDevice, Fence, [true, true, true]),
+        ];
+        for (class, is, waits) in first {
+            assert!(of(class, false) == is, "{class:?}");
+            for (load, waits) in [global, constant, shared].into_iter().zip(waits) {
+                assert_eq!(ordered(is, load), waits, "{class:?}");
+                assert_eq!(ordered(load, is), waits, "{class:?}");
+            }
+        }
+        // Exchanges between lanes change places with each other; only shuffles do with barriers.
+        for (first, second, waits) in [
+            (Shuffle, Shuffle, false),
+            (Lanes, Lanes, false),
+            (Shuffle, Lanes, false),
+            (Shuffle, Sync, false),
+            (Lanes, Sync, true),
+            (Shuffle, Fence, true),
+        ] {
+            assert_eq!(ordered(first, second), waits);
+            assert_eq!(ordered(second, first), waits);
+        }
+    }
+}
