@@ -11,7 +11,8 @@ use crate::facts::{AccessPlace, Facts};
 use crate::uniform;
 use crate::uses::{Uses, blocks_of, replace};
 
-/// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes there.
+/// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes
+/// there.
 pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
     let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);

@@ -309,8 +309,8 @@ fn place_of(effect: &Effect, base: Option<Register>, source: Option<&V>) -> Opti
     Some(AccessPlace { space: place.space, base, offset: place.offset.wrapping_add(fixed), bytes })
 }
 
-/// A product of a warp is made of several machine instructions where it has more than 128 results: `wmma` has 256, and
-/// of tf32 each does half of the depth. Counted in code of ptxas 13.5 for sm_86 and sm_90.
+/// A product of a warp is made of several machine instructions where it has more than 128 results: `wmma` has 256,
+/// and of tf32 each does half of the depth. Counted in code of ptxas 13.5 for sm_86 and sm_90.
 fn several(opcode: &Match, instruction: &mut Instruction) {
     let whole = matches!(instruction.class, Class::MmaSmall | Class::MmaLarge);
     let shape = opcode.shape().filter(|s| whole && s.m * s.n > 128);

@@ -168,7 +168,7 @@ pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_
     }
 }
 
-/// Whether each of the sums that read a product or a shift makes it by itself: LEA, IMAD.
+/// Whether each of the sums that read a product or a shift, all in its block, makes it by itself: LEA, IMAD.
 fn shared_out(
     function: &Function,
     facts: &[Facts<'_>],

@@ -56,8 +56,8 @@ pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
     }
 }
 
-/// Registers of a fragment of 16-bit floats that hold nothing new: PTX gives each eight, as the first tensor cores needed,
-/// machine code as many as its elements fill.
+/// Registers of a fragment of 16-bit floats that hold nothing new: PTX gives each eight, as the first tensor cores
+/// needed, machine code as many as its elements fill.
 fn idle<'a>(f: &'a Facts<'_>) -> Option<&'a [Register]> {
     let shape = f.opcode.shape().filter(|_| f.instruction.fragment)?;
     let lines = match () {

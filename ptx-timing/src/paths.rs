@@ -112,3 +112,72 @@ fn other(class: Class, a: u64, b: u64) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Catalog;
+
+    /// The outermost operands that took the usual path on an H200, and those next to them.
+    #[test]
+    fn operands_that_take_the_other_path() {
+        let f = |exponent: u32| u64::from(exponent << 23);
+        let d = |exponent: u64| exponent << 52;
+        let usual = [
+            (Class::F32Div, f(25), f(2)),
+            (Class::F32Div, f(253), f(127)),
+            (Class::F32Div, f(126), f(250)),
+            (Class::F32Div, f(254), f(251)),
+            (Class::F32Rcp, f(1), 0),
+            (Class::F32Rcp, f(252) | 1 << 31, 0),
+            (Class::F32Sqrt, f(26), 0),
+            (Class::F32Sqrt, f(254), 0),
+            (Class::F64Div, d(54), d(54)),
+            (Class::F64Div, d(2032), d(1016)),
+            (Class::F64Rcp, d(1), 0),
+            (Class::F64Sqrt, d(53), 0),
+            (Class::F64Rsqrt, d(1), 0),
+            (Class::IntDiv64, 1 << 32, 3),
+            (Class::IntDivSigned64, 5, u64::MAX),
+        ];
+        let rare = [
+            (Class::F32Div, 0, f(127)),
+            (Class::F32Div, f(24), f(2)),
+            (Class::F32Div, f(127), f(1)),
+            (Class::F32Div, f(254), f(127)),
+            (Class::F32Div, f(125), f(250)),
+            (Class::F32Div, f(254), f(252)),
+            (Class::F32Rcp, 0, 0),
+            (Class::F32Rcp, f(253), 0),
+            (Class::F32Sqrt, 0, 0),
+            (Class::F32Sqrt, f(127) | 1 << 31, 0),
+            (Class::F64Div, 0, d(1023)),
+            (Class::F64Div, d(53), d(53)),
+            (Class::F64Div, d(1023), d(2040)),
+            (Class::F64Rcp, 0, 0),
+            (Class::F64Rcp, d(2045), 0),
+            (Class::F64Sqrt, 0, 0),
+            (Class::F64Rsqrt, d(2047), 0),
+            (Class::IntDiv64, 1 << 31, 3),
+            (Class::IntDivSigned64, 0xffff_ffff, 0xffff_ffff),
+        ];
+        for (class, a, b) in usual {
+            assert!(!other(class, a, b), "{class:?} {a:x} {b:x}");
+        }
+        for (class, a, b) in rare {
+            assert!(other(class, a, b), "{class:?} {a:x} {b:x}");
+        }
+    }
+
+    /// Each class with two paths has the costs of both on a device whose assembler has them.
+    #[test]
+    fn both_paths_have_costs() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        for &class in Class::ALL.iter().filter(|c| has_paths(**c)) {
+            let timing = profile.timing_of(class).unwrap();
+            let (other, mixed) = (timing.other.unwrap(), timing.mixed.unwrap());
+            assert!(mixed.latency > other.latency.max(timing.latency), "{class:?}");
+            assert!(mixed.instructions > other.instructions.max(timing.instructions), "{class:?}");
+        }
+    }
+}

@@ -626,4 +626,32 @@ mod tests {
         let changes = order.windows(2).filter(|w| chain(w[0]) != chain(w[1])).count();
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
     }
+
+    /// Twelve comparisons whose predicates guard loads: no more than seven are in use at once.
+    #[test]
+    fn a_warp_has_seven_predicates() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let (address, bound) = (0, 1);
+        let mut instructions = Vec::new();
+        for i in 0..12 {
+            let (value, predicate) = (2 + i, 20 + i);
+            instructions.push(Instruction::new(Class::LoadGlobal, &[value], &[address]));
+            instructions.push(Instruction::new(Class::Compare, &[predicate], &[value, bound]));
+            let load = Instruction::new(Class::LoadGlobal, &[40 + i], &[address, value]);
+            instructions.push(Instruction { guard: Some(predicate), ..load });
+        }
+        let words = (0..60).map(|r| u8::from(!(20..32).contains(&r))).collect();
+        let code = Code { instructions, leaders: vec![0], words, ..Code::default() };
+        let order = Schedule::new(&profile, &code, 255).blocks[0].1.clone();
+        let change = |i: &u32| match i % 3 {
+            1 => 1,
+            2 => -1,
+            _ => 0,
+        };
+        let used = order.iter().scan(0, |used, i| {
+            *used += change(i);
+            Some(*used)
+        });
+        assert_eq!(used.max(), Some(7));
+    }
 }

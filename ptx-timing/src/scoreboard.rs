@@ -1,7 +1,7 @@
 //! The barriers on which machine code counts results that take unknown time.
 //!
-//! A warp has few of them, so results share: who needs one of them waits for all that are on its way then. Which results
-//! do was read off the control words that ptxas 13.5 writes for sm_90.
+//! A warp has few of them, so results share: who needs one of them waits for all that are on their way then. Which
+//! results do was read off the control words that ptxas 13.5 writes for sm_75 to sm_100.
 
 use smallvec::SmallVec;
 
@@ -89,4 +89,32 @@ pub(crate) fn waits(list: &[Instruction], order: &[u32], barriers: usize) -> Vec
         counter.results.extend(i.writes.iter().copied());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sixteen loads whose results are added one after the other, as ptxas 13.5 numbers their barriers: the first three
+    /// have one each, all others the fourth, so that the fourth addition waits for all of them.
+    #[test]
+    fn loads_share_barriers() {
+        let (address, sum): (Register, Register) = (0, 1);
+        let load = |i: Register| Instruction::new(Class::LoadGlobal, &[2 + i], &[address]);
+        let add = |i: Register| Instruction::new(Class::F32Add, &[sum], &[sum, 2 + i]);
+        let list: Vec<Instruction> = (0..16).map(load).chain((0..16).map(add)).collect();
+        let order: Vec<u32> = (0..32).collect();
+        let found = waits(&list, &order, 6);
+        assert_eq!(found, [(16 + 3, Waits::from_iter(6..18))]);
+        // Two that one instruction takes are one group.
+        let pairs = [
+            Instruction::new(Class::LoadGlobal, &[2], &[address]),
+            Instruction::new(Class::LoadShared, &[3], &[address]),
+            Instruction::new(Class::F32Fma, &[sum], &[sum, 2, 3]),
+        ];
+        assert!(waits(&pairs, &[0, 1, 2], 1 + LONG).is_empty());
+        // A barrier is free when the first instruction has waited for it.
+        let again: Vec<Instruction> = (0..6).flat_map(|i| [load(i), add(i)]).collect();
+        assert!(waits(&again, &(0..12).collect::<Vec<u32>>(), 1 + LONG).is_empty());
+    }
 }

@@ -56,8 +56,8 @@ pub(crate) struct Candidate {
     pub turns: Vec<usize>,
     /// Whether the first turn is one by itself, under a predicate, before it is known how many follow.
     pub apart: bool,
-    /// The comparison that tells whether a turn follows, where machine code has to ask how many turns of each kind there
-    /// are.
+    /// The comparison that tells whether a turn follows, where machine code has to ask how many turns of each kind
+    /// there are.
     pub asks: Option<u32>,
     /// What only the last of several turns needs.
     pub once: Vec<u32>,

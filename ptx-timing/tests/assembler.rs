@@ -212,8 +212,8 @@ fn loops_of_known_turns_are_written_out() {
     assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 16);
 }
 
-/// Turns that nobody knows: four at once, and two of those that are left over unless they are counted, up to a size that
-/// grows with loads.
+/// Turns that nobody knows: four at once, and two of those that are left over unless they are counted, up to a size
+/// that grows with loads.
 #[test]
 fn loops_of_unknown_turns_are_repeated() {
     let global =
@@ -296,8 +296,8 @@ fn count(body: &str, class: Class) -> usize {
     kernel(body).1.code.instructions.iter().filter(|i| i.class == class).count()
 }
 
-/// Addresses of shared and of constant memory have room for the base of an array, unless lanes may be absent where it is
-/// made.
+/// Addresses of shared and of constant memory have room for the base of an array, unless lanes may be absent where it
+/// is made.
 #[test]
 fn accesses_add_the_base_of_an_array() {
     let load = "add.u32 %r61, %r60, %r62; ld.shared.f32 %f1, [%r61]; ld.shared.f32 %f3, [%r61+8]; \
@@ -316,8 +316,8 @@ fn accesses_add_the_base_of_an_array() {
     assert_eq!(count(&format!("mov.u32 %r60, s; {scaled}"), Class::IntAdd3), 2);
 }
 
-/// A shift or a product is made again by each sum that reads it, logic by other logic; two shifts that make one word are
-/// a funnel shift; distances modulo 32 cost nothing.
+/// A shift or a product is made again by each sum that reads it, logic by other logic; two shifts that make one word
+/// are a funnel shift; distances modulo 32 cost nothing.
 #[test]
 fn operands_are_made_where_they_are_read() {
     let plain = count("", Class::IntAdd3);
@@ -355,7 +355,8 @@ fn both_halves_of_a_product() {
 /// `__float2half2_rn` of a constant is a constant.
 #[test]
 fn constants_are_computed_by_the_assembler() {
-    let half = ".reg .b32 %h<3>; {.reg .b16 low; mov.f32 %f3, 0f3F000000; cvt.rn.f16.f32 low, %f3; mov.b32 %h0, {low, low};}\n\
+    let half = ".reg .b32 %h<3>; mov.f32 %f3, 0f3F000000;\n\
+                {.reg .b16 low; cvt.rn.f16.f32 low, %f3; mov.b32 %h0, {low, low};}\n\
                 {.reg .b16 low; cvt.rn.f16.f32 low, %f2; mov.b32 %h1, {low, low};}\n\
                 mul.f16x2 %h2, %h0, %h1; mov.b32 %f1, %h2;";
     assert_eq!(count(half, Class::ConvertF16), 1);
