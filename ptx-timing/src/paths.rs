@@ -1,8 +1,8 @@
 //! Instructions whose machine code goes another way for some operands.
 //!
-//! Divisions, reciprocals and roots look at their operands first: what is zero, subnormal or far from 1 goes through a
-//! routine, and so do divisions of 64 bits unless both operands have 32. Which operands do was measured on an H200 by
-//! exponents, and read off machine code of ptxas 13.5 for sm_90a.
+//! Divisions, reciprocals and roots of floats look at their operands first: what is zero, subnormal or far from 1 goes
+//! through a routine. Which operands do was measured on an H200 by exponents, and read off machine code of ptxas 13.5
+//! for sm_90a.
 
 use ptx_interp::Moment;
 use ptx_isa::meaning::{Src, Uop, V};
@@ -50,6 +50,10 @@ impl Looks {
             }
             made.extend(register(dst));
         }
+        // A reciprocal is a quotient of 1.
+        if matches!(class, Class::F32Rcp | Class::F64Rcp) {
+            operands.retain(|o| matches!(o, Operand::Register(..)));
+        }
         let first = *operands.first()?;
         let second = operands.get(1).copied().unwrap_or(Operand::Constant(0));
         Some(Self { class, operands: [first, second] })
@@ -74,9 +78,7 @@ impl Looks {
 fn has_paths(class: Class) -> bool {
     matches!(
         class,
-        Class::IntDiv64
-            | Class::IntDivSigned64
-            | Class::F32Div
+        Class::F32Div
             | Class::F32Rcp
             | Class::F32Sqrt
             | Class::F64Div
@@ -92,7 +94,6 @@ fn other(class: Class, a: u64, b: u64) -> bool {
     let exponent = |v: u64| (v as u32 >> 23 & 0xff) as i32;
     let upper = |v: u64| (v >> 32) as u32;
     match class {
-        Class::IntDiv64 | Class::IntDivSigned64 => upper(a) | upper(b) == 0,
         Class::F32Div => {
             let (a, b) = (exponent(a), exponent(b));
             let plain = (25..255).contains(&a) && (2..252).contains(&b);
@@ -137,8 +138,6 @@ mod tests {
             (Class::F64Rcp, d(1), 0),
             (Class::F64Sqrt, d(53), 0),
             (Class::F64Rsqrt, d(1), 0),
-            (Class::IntDiv64, 1 << 32, 3),
-            (Class::IntDivSigned64, 5, u64::MAX),
         ];
         let rare = [
             (Class::F32Div, 0, f(127)),
@@ -158,8 +157,6 @@ mod tests {
             (Class::F64Rcp, d(2045), 0),
             (Class::F64Sqrt, 0, 0),
             (Class::F64Rsqrt, d(2047), 0),
-            (Class::IntDiv64, 1 << 31, 3),
-            (Class::IntDivSigned64, 0xffff_ffff, 0xffff_ffff),
         ];
         for (class, a, b) in usual {
             assert!(!other(class, a, b), "{class:?} {a:x} {b:x}");

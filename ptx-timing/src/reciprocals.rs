@@ -42,7 +42,9 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
     let mut ahead: Vec<(usize, Divisor)> = Vec::new();
     for (n, &(i, divisor)) in divisions.iter().enumerate() {
         let inside = loops.iter().filter(|l| l.contains(&i)).min_by_key(|l| l.len());
-        if let Some(around) = inside.filter(|l| l.start > 0 && same(divisor, (*l).clone())) {
+        // What only some turns come to stays where it is.
+        let always = |l: &&Range<usize>| l.start > 0 && blocks[l.start] == blocks[i];
+        if let Some(around) = inside.filter(always).filter(|l| same(divisor, (*l).clone())) {
             if !ahead.contains(&(around.start, divisor)) {
                 ahead.push((around.start, divisor));
                 let before = facts[..around.start].iter_mut().rev().find(|f| !f.folded);

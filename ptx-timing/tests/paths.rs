@@ -18,8 +18,7 @@ const TURNS: f64 = 64.0;
 fn operands(entry: &str) -> Vec<u8> {
     let floats = [1.000_000_1, 1.5, 0.0, 1e-40, 1e-37, 1e30, f32::INFINITY, f32::NAN, 3.0];
     let doubles = [1.000_000_1, 1.5, 0.0, 1e-310, 1e-300, 1e200, f64::INFINITY, f64::NAN, 3.0];
-    let whole =
-        [1, 1_000_003, 1 << 40, (1 << 63) + 12345, 5, 1 << 33, 0xffff_ffff, 1 << 32, 7_u64];
+    let whole = [1, 1_000_003, 1 << 40, (1 << 63) + 12345, 5, 1 << 33, 0xffff_ffff, 1 << 32, 7_u64];
     match () {
         () if entry.contains("f32") => floats.iter().flat_map(|v| v.to_le_bytes()).collect(),
         () if entry.contains("f64") => doubles.iter().flat_map(|v| v.to_le_bytes()).collect(),
@@ -69,10 +68,16 @@ fn the_other_path_takes_as_long_as_on_the_device() {
         // Within a tenth of the whole, or of what it is more than the usual.
         let allowed = 0.1 * (recorded / TURNS).max(more[0].abs());
         let fits = (more[0] - more[1]).abs() <= allowed;
-        println!("{entry:10} {lanes:2} {operand} {threads:4} {:8.1} {:8.1} {fits}", more[0], more[1]);
+        println!(
+            "{entry:10} {lanes:2} {operand} {threads:4} {:8.1} {:8.1} {fits} of {:.1} {:.1}",
+            more[0],
+            more[1],
+            usual.0 / TURNS,
+            usual.1 / TURNS
+        );
         near += usize::from(fits);
         all += 1;
     }
     println!("{near} of {all}");
-    assert!(near * 100 >= all * 80, "{near} of {all}");
+    assert!(near * 100 >= all * 85, "{near} of {all}");
 }

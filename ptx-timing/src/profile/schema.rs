@@ -420,7 +420,7 @@ pub struct ClassTiming {
     #[serde(default)]
     pub value_latency: f64,
     /// What it costs where all lanes have operands that send the machine code another way: zeros and other extremes of
-    /// floats, 64-bit integers of 32 bits.
+    /// floats.
     #[serde(default)]
     pub other: Option<PathTiming>,
     /// The same where some lanes have such operands.
