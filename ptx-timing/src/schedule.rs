@@ -158,11 +158,6 @@ impl Schedule {
                 let found = waits(list, &order, barriers).into_iter();
                 out.waits.extend(found.map(|(i, waits)| (span.start as u32 + i, waits)));
             }
-            if std::env::var("SHOW").is_ok() {
-                for i in &order {
-                    eprintln!("ORDER {}", span.start as u32 + i);
-                }
-            }
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
                 out.blocks.push((span.start as u32, order));
             }

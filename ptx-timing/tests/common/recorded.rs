@@ -322,11 +322,6 @@ pub fn table(
         }
         let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
         let (Replay { outcome, stats, .. }, seconds) = run(recorded, case, registers, config);
-        if std::env::var_os("STALLS").is_some() {
-            for (pc, c) in outcome.per_pc.iter().enumerate() {
-                eprintln!("STALL {pc} {} {:?}", c.issues, c.stalls);
-            }
-        }
         let cold = &recorded.returned(case)["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
         let row = Row {
