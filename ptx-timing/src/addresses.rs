@@ -9,7 +9,7 @@ use ptx_parse::code::Function;
 use crate::event::Register;
 use crate::facts::{AccessPlace, Facts};
 use crate::uniform;
-use crate::uses::{Uses, blocks_of, replace};
+use crate::uses::{Uses, blocks_of, replace, times_written};
 
 /// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes
 /// there.
@@ -17,10 +17,7 @@ pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
     let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
     let block = blocks_of(function);
-    let mut made: HashMap<Register, u32> = HashMap::new();
-    for w in facts.iter().flat_map(|f| &f.instruction.writes) {
-        *made.entry(*w).or_default() += 1;
-    }
+    let made = times_written(facts);
     let bases: HashSet<Register> = facts
         .iter()
         .zip(&block)

@@ -1,19 +1,17 @@
 //! What the assembler computes by itself.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use ptx_isa::{Class, Operation, Reach};
 
 use crate::event::Register;
 use crate::facts::Facts;
+use crate::uses::times_written;
 
 /// Instructions whose operands are constants become moves of a constant, as `__float2half2_rn(0.5f)` does, which is a
 /// conversion and two halves put together in PTX.
 pub(crate) fn propagate(facts: &mut [Facts<'_>]) {
-    let mut made: HashMap<Register, u32> = HashMap::new();
-    for w in facts.iter().flat_map(|f| &f.instruction.writes) {
-        *made.entry(*w).or_default() += 1;
-    }
+    let made = times_written(facts);
     let mut known: HashSet<Register> = HashSet::new();
     loop {
         let before = known.len();

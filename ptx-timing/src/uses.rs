@@ -32,6 +32,15 @@ impl Uses {
     }
 }
 
+/// How many instructions write each register, those that are folded away, too.
+pub(crate) fn times_written(facts: &[Facts<'_>]) -> HashMap<Register, u32> {
+    let mut out = HashMap::new();
+    for w in facts.iter().flat_map(|f| &f.instruction.writes) {
+        *out.entry(*w).or_default() += 1;
+    }
+    out
+}
+
 /// The basic block of each instruction.
 pub(crate) fn blocks_of(function: &Function) -> Vec<usize> {
     let mut out = vec![usize::MAX; function.insts.len()];
