@@ -79,7 +79,7 @@ impl Observer for Watch<'_> {
     fn block(&mut self, event: BlockEvent<'_>) {
         match event {
             BlockEvent::LaunchStarts { .. } | BlockEvent::Starts { .. } => {}
-            BlockEvent::Ends { block } => {
+            BlockEvent::Ends { block, .. } => {
                 if let Some(race) = &mut self.race {
                     race.block_ends(block);
                 }

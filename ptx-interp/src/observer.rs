@@ -221,6 +221,8 @@ pub enum BlockEvent<'a> {
     Ends {
         /// Its index.
         block: [u32; 3],
+        /// PTX instructions that warps have issued on this thread so far.
+        steps: u64,
     },
     /// A block, or another of its cluster, is stopped by a fault. It does not end.
     Faults {

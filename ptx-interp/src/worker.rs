@@ -228,7 +228,10 @@ impl<'a, O: Observer> Worker<'a, O> {
     fn finish(&mut self, group: &mut Group) {
         self.stats.blocks += group.ctas.len() as u64;
         if O::EVENTS.has(EventSet::BLOCK) {
-            group.ctas.iter().for_each(|c| self.observer.block(BlockEvent::Ends { block: c.id }));
+            let steps = self.stats.warp_instructions;
+            for c in &group.ctas {
+                self.observer.block(BlockEvent::Ends { block: c.id, steps });
+            }
         }
         self.l.finished(group.index, output(group));
     }

@@ -29,7 +29,7 @@ impl Observer for Log {
         self.0.push(match event {
             BlockEvent::LaunchStarts { .. } => "launch starts".into(),
             BlockEvent::Starts { block } => format!("block {block:?}"),
-            BlockEvent::Ends { block } => format!("end of {block:?}"),
+            BlockEvent::Ends { block, .. } => format!("end of {block:?}"),
             BlockEvent::Faults { report } => format!("fault {:?}", report.kind),
             BlockEvent::LaunchEnds => "launch ends".into(),
         });

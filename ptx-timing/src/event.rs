@@ -7,10 +7,12 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use crate::access::{LANES, WarpAccess};
+use crate::work::Work;
 use ptx_isa::Class;
 
 /// Number of a register within the kernel; predicates share the number space.
@@ -160,7 +162,7 @@ pub enum CopyGroup {
     /// Those since the last commit become a group.
     Commit,
     /// Waits until so many of the latest groups are pending at most.
-    Wait(u32),
+    Wait(u16),
     /// Waits for all.
     WaitAll,
 }
@@ -199,7 +201,7 @@ pub enum Detail {
         /// Index of the first.
         first: u32,
         /// How many.
-        count: u32,
+        count: u16,
     },
     /// A commit of, or wait for, asynchronous copies.
     Copies(CopyGroup),
@@ -241,6 +243,9 @@ pub struct Event {
     /// Memory access or barrier.
     pub detail: Detail,
 }
+
+/// Traces are long: four events in a line of the host's caches.
+const _: () = assert!(size_of::<Event>() == 16);
 
 /// Lane offsets of an access from the first lane's address. A kernel has few distinct ones, each
 /// at many bases.
@@ -379,7 +384,11 @@ impl WarpTrace {
         let Some(event) = self.events.last_mut() else { return };
         let next = self.accesses.len() as u32;
         event.detail = match event.detail {
-            Detail::Memory { first, count } => Detail::Memory { first, count: count + 1 },
+            Detail::Memory { first, count } => match count.checked_add(1) {
+                Some(count) => Detail::Memory { first, count },
+                // More than an instruction can make.
+                None => return,
+            },
             Detail::None => Detail::Memory { first: next, count: 1 },
             // A barrier or commit accesses nothing.
             Detail::Barrier { .. }
@@ -422,6 +431,16 @@ impl BlockTrace {
         Self { warps, patterns }
     }
 
+    /// Bytes that it takes in memory, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        let warp = |w: &WarpTrace| {
+            w.events.capacity() * size_of::<Event>()
+                + w.accesses.capacity() * size_of::<TracedAccess>()
+        };
+        let patterns = self.patterns.list.capacity() * size_of::<Pattern>();
+        (self.warps.iter().map(warp).sum::<usize>() + patterns) as u64
+    }
+
     /// Frees what only recording needs.
     pub(crate) fn finish(&mut self) {
         self.patterns.known = HashMap::default();
@@ -440,6 +459,14 @@ pub trait BlockSource {
 
     /// The trace of one block. Blocks are asked for in ascending order, each once; some may be left out.
     fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error>;
+
+    /// Told before blocks are asked for: which these will be, behind those of earlier calls, and whether these are all.
+    fn want(&mut self, _blocks: &[Range<u64>], _all: bool) {}
+
+    /// How much all blocks of the grid have to do, where that is known. Asked when all traces have been.
+    fn work(&mut self) -> Option<Work> {
+        None
+    }
 }
 
 /// A source from a function, for blocks whose traces are cheap to make.

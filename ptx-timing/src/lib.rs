@@ -29,6 +29,7 @@ mod facts;
 mod flights;
 mod fuse;
 mod halves;
+mod handover;
 mod lanes;
 mod layout;
 mod live;
@@ -54,6 +55,7 @@ mod uniform;
 mod unroll;
 mod uses;
 mod words;
+pub mod work;
 
 pub use access::WarpAccess;
 pub use profile::{Catalog, Profile, ProfileError};

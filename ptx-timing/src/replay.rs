@@ -1,9 +1,6 @@
 //! Runs a kernel in the interpreter and replays what it did on a device.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Builder;
 
 use ptx_interp::observer::{Action, BlockEvent, EventSet, MemoryAccess, Observer, WarpEvent};
@@ -14,10 +11,9 @@ use thiserror::Error;
 
 use crate::access::WarpAccess;
 use crate::code::{Does, KernelCode, Step};
-use crate::event::{
-    AccessKind, BlockSource, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace,
-};
+use crate::event::{AccessKind, BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace};
 use crate::facts::Predicated;
+use crate::handover::{Giver, Taker, handover};
 use crate::lanes::{PRINT_BASE, distinct, place, place_of_lane};
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
@@ -25,6 +21,7 @@ use crate::registers;
 use crate::report::{BranchInfo, Inputs, Report, Samples, build};
 use crate::sim::{self, Config, Outcome, SimulateError};
 use crate::words::Words;
+use crate::work::Work;
 
 /// Why a launch could not be timed.
 #[derive(Debug, Error)]
@@ -100,9 +97,6 @@ fn needs(program: &Program, params: &LaunchParams, registers: u32) -> BlockNeeds
     }
 }
 
-/// Blocks that wait between interpreter and simulator.
-const QUEUE: usize = 64;
-
 /// Runs a launch in the interpreter and simulates it at the same time. The whole grid is executed,
 /// so `memory` holds the kernel's results afterwards, however much of it is simulated.
 pub fn replay(
@@ -119,21 +113,20 @@ pub fn replay(
     let blocks: u64 = params.grid.iter().map(|n| u64::from(*n)).product();
     let needs = needs(program, params, registers_per_thread);
     // One host thread keeps the blocks in order.
-    let params = LaunchParams { threads: 1, ..params.clone() };
-    // The first block that the simulator still wants.
-    let wanted = AtomicU64::new(0);
+    let params = LaunchParams { threads: 1, schedule: None, ..params.clone() };
     let grid = params.grid;
     // By position in the decoded stream: what a warp does there.
     let step = |pc: u32| kernel.origin(pc).and_then(|(function, index)| code.step(function, index));
     let steps: Vec<Option<Step>> = (0..kernel.decoded_len() as u32).map(step).collect();
-    let interpret = |way: Way| {
+    let interpret = |giver: Giver| {
         let make = || Recorder {
             code: &code,
             steps: &steps,
             grid,
             threads,
-            way: Some(way.clone()),
-            wanted: &wanted,
+            giver: giver.clone(),
+            work: Work::new(blocks),
+            executed: 0,
             open: Vec::new(),
             at: 0,
             last: None,
@@ -147,23 +140,19 @@ pub fn replay(
         let (result, recorders) = launch_observed(kernel, memory, &params, &make);
         result.map(|stats| (stats, recorders))
     };
-    let simulate = |receiver| {
-        let mut source = Channel { receiver, blocks, early: BTreeMap::new(), wanted: &wanted };
-        sim::run(profile, &code.code, &needs, &mut source, config)
-    };
+    let simulate = |mut source: Taker| sim::run(profile, &code.code, &needs, &mut source, config);
     let (outcome, run) = std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(QUEUE);
-        let interpreter = Builder::new()
-            .name("interpreter".into())
-            .spawn_scoped(scope, || interpret(Way::Bounded(sender)));
+        let (giver, taker) = handover(blocks, true);
+        let interpreter =
+            Builder::new().name("interpreter".into()).spawn_scoped(scope, || interpret(giver));
         match interpreter {
-            // The receiver ends with the simulation: the interpreter goes on without a listener.
-            Ok(interpreter) => (simulate(receiver), interpreter.join()),
+            // The taker ends with the simulation: the interpreter goes on without a listener.
+            Ok(interpreter) => (simulate(taker), interpreter.join()),
             // The host has no thread left: one after the other, with all blocks in memory between them.
             Err(_) => {
-                let (sender, receiver) = channel();
-                let run = interpret(Way::Kept(sender));
-                (simulate(receiver), Ok(run))
+                let (giver, taker) = handover(blocks, false);
+                let run = interpret(giver);
+                (simulate(taker), Ok(run))
             }
         }
     });
@@ -178,34 +167,16 @@ pub fn replay(
     Ok(Replay { outcome, stats, code, branches, samples })
 }
 
-/// Where traces of blocks go.
-#[derive(Clone)]
-enum Way {
-    /// To the simulator, which takes them at the same time.
-    Bounded(SyncSender<(u64, BlockTrace)>),
-    /// To the simulator, which begins when all are there.
-    Kept(Sender<(u64, BlockTrace)>),
-}
-
-impl Way {
-    /// Sends a block; false if nobody takes any.
-    fn send(&self, block: (u64, BlockTrace)) -> bool {
-        match self {
-            Way::Bounded(sender) => sender.send(block).is_ok(),
-            Way::Kept(sender) => sender.send(block).is_ok(),
-        }
-    }
-}
-
 /// The interpreter's end.
 struct Recorder<'a> {
     code: &'a KernelCode,
     steps: &'a [Option<Step>],
     grid: [u32; 3],
     threads: u32,
-    way: Option<Way>,
-    /// The first block that the simulator still wants.
-    wanted: &'a AtomicU64,
+    giver: Giver,
+    /// What the blocks have to do, and the instructions that were executed when the last one ended.
+    work: Work,
+    executed: u64,
     /// Blocks under way: one, but for clusters and blocks that wait for another.
     open: Vec<([u32; 3], Recording)>,
     /// The one that issued last.
@@ -534,7 +505,9 @@ impl Recorder<'_> {
         let Some(event) = trace.events.last_mut() else { return };
         let what = match group.what {
             AsyncGroupOp::Commit => CopyGroup::Commit,
-            AsyncGroupOp::Wait { pending, .. } => CopyGroup::Wait(pending),
+            AsyncGroupOp::Wait { pending, .. } => {
+                CopyGroup::Wait(u16::try_from(pending).unwrap_or(u16::MAX))
+            }
             AsyncGroupOp::WaitAll => CopyGroup::WaitAll,
         };
         event.detail = match group.of {
@@ -551,7 +524,7 @@ impl Recorder<'_> {
     }
 
     fn block_starts(&mut self, block: [u32; 3]) {
-        if self.way.is_none() || self.number(block) < self.wanted.load(Ordering::Relaxed) {
+        if !self.giver.wants(self.number(block), !self.open.is_empty()) {
             return;
         }
         let warps = self.threads.div_ceil(32);
@@ -576,7 +549,9 @@ impl Recorder<'_> {
         ));
     }
 
-    fn block_ends(&mut self, block: [u32; 3]) {
+    fn block_ends(&mut self, block: [u32; 3], executed: u64) {
+        self.work.add(self.number(block), executed - self.executed);
+        self.executed = executed;
         self.finish_pieces();
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
@@ -585,12 +560,7 @@ impl Recorder<'_> {
         trace.finish();
         self.lengths.clear();
         self.lengths.extend(trace.warps.iter().map(|w| (w.events.len(), w.accesses.len())));
-        let index = self.number(block);
-        if self.way.as_ref().is_some_and(|way| !way.send((index, trace))) {
-            // Nobody simulates any further.
-            self.way = None;
-            self.open.clear();
-        }
+        self.giver.give(self.number(block), trace);
     }
 }
 
@@ -615,10 +585,9 @@ impl Observer for Recorder<'_> {
     fn block(&mut self, event: BlockEvent<'_>) {
         match event {
             BlockEvent::Starts { block } => self.block_starts(block),
-            BlockEvent::Ends { block } => self.block_ends(block),
-            BlockEvent::LaunchStarts { .. }
-            | BlockEvent::Faults { .. }
-            | BlockEvent::LaunchEnds => {}
+            BlockEvent::Ends { block, steps } => self.block_ends(block, steps),
+            BlockEvent::LaunchEnds => self.giver.end(self.work.clone()),
+            BlockEvent::LaunchStarts { .. } | BlockEvent::Faults { .. } => {}
         }
     }
 
@@ -652,39 +621,4 @@ fn find<'a>(
         *at = open.iter().position(|o| o.0 == block)?;
     }
     open.get_mut(*at).map(|o| &mut o.1)
-}
-
-/// The simulator's end.
-struct Channel<'a> {
-    receiver: Receiver<(u64, BlockTrace)>,
-    blocks: u64,
-    early: BTreeMap<u64, BlockTrace>,
-    /// Tells the interpreter what need not be recorded.
-    wanted: &'a AtomicU64,
-}
-
-impl BlockSource for Channel<'_> {
-    type Error = &'static str;
-
-    fn blocks(&self) -> u64 {
-        self.blocks
-    }
-
-    fn trace(&mut self, block: u64) -> Result<BlockTrace, Self::Error> {
-        self.wanted.store(block, Ordering::Relaxed);
-        self.early = self.early.split_off(&block);
-        if let Some(trace) = self.early.remove(&block) {
-            return Ok(trace);
-        }
-        loop {
-            let (index, trace) =
-                self.receiver.recv().map_err(|_| "the interpreter stopped before it")?;
-            if index == block {
-                return Ok(trace);
-            }
-            if index > block {
-                self.early.insert(index, trace);
-            }
-        }
-    }
 }

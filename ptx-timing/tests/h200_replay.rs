@@ -5,8 +5,8 @@ mod common;
 #[path = "common/recorded.rs"]
 mod recorded;
 
-use ptx_timing::Profile;
-use recorded::{H100, Recorded, Registers, ratio, summary, table};
+use ptx_timing::{Config, Profile};
+use recorded::{H100, Part, Recorded, Registers, parts, ratio, summary, table};
 
 fn h200() -> Profile {
     common::profile("H200")
@@ -209,6 +209,59 @@ fn every_recorded_kernel() {
     }
 }
 
+/// Launches simulated in part: as far from the whole as they say, and near it.
+fn parts_of_launches() {
+    let least = Config { max_instructions: Some(1), ..Config::default() };
+    let more = Config { max_blocks: Some(1), ..Config::default() };
+    let check = |set: Recorded, config: Config, names: &[&str]| {
+        let parts = parts(&set, config, &|id| names.contains(&id));
+        assert_eq!(parts.len(), names.len());
+        for part in parts {
+            assert!(part.off.abs() <= part.stated.min(0.12), "{}: {part:?}", part.id);
+        }
+    };
+    check(Recorded::second(), least, &["rgb_to_gray", "spmv_vector", "scan_block", "copy_offset"]);
+    check(Recorded::mixed(), least, &["w4_r1w1_8", "w4_r0w1_8"]);
+    check(Recorded::second(), more, &["copy_offset", "gather_rows"]);
+    check(Recorded::mixed(), more, &["w4_r1w0_8", "w4_r1w1_16"]);
+}
+
+/// Recorded launches simulated as a whole and in part: how far apart, and what the part says of itself. `ONLY` and
+/// `GROUP` as above.
+fn every_part() {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let group_of = std::env::var("GROUP").unwrap_or_default();
+    let groups = [
+        ("first", Recorded::first()),
+        ("second", Recorded::second()),
+        ("fresh", Recorded::fresh()),
+        ("third", Recorded::third()),
+        ("fourth", Recorded::fourth()),
+        ("fifth", Recorded::fifth()),
+        ("sixth", Recorded::sixth()),
+        ("eighth", Recorded::eighth()),
+        ("mixed", Recorded::mixed()),
+        ("writes", Recorded::writes()),
+    ];
+    let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
+    for (title, config) in [
+        ("the first blocks", Config { max_instructions: Some(1), ..Config::default() }),
+        ("three times as many", Config { max_blocks: Some(1), ..Config::default() }),
+    ] {
+        println!("{title}");
+        let of = |(_, set): &(&str, Recorded)| parts(set, config, &wanted);
+        let found: Vec<Part> =
+            groups.iter().filter(|g| g.0.contains(&group_of)).flat_map(of).collect();
+        let inside = found.iter().filter(|p| p.off.abs() <= p.stated).count();
+        let mean = found.iter().map(|p| p.off.abs()).sum::<f64>() / found.len().max(1) as f64;
+        let (inside, all) = (inside, found.len());
+        println!(
+            "= {title}: {inside} of {all} inside what is stated, mean {:.1} % off",
+            mean * 100.0
+        );
+    }
+}
+
 /// What the assembler rules make of the kernels that `ONLY` names.
 fn listing() {
     let only = std::env::var("ONLY").unwrap_or_default();
@@ -286,6 +339,8 @@ golden::tests! {
     stores_that_wait_for_others,
     blocks_in_turn,
     every_recorded_kernel: shared("facts").on_request("takes minutes"),
+    parts_of_launches,
+    every_part: shared("facts").on_request("takes minutes"),
     listing: shared("facts").on_request("prints for reading"),
     register_estimates: shared("facts"),
 }

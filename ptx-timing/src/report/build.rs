@@ -219,7 +219,7 @@ fn memory(inputs: &Inputs<'_>) -> MemoryInfo {
         }
     }
     let bytes = (outcome.dram_read + outcome.dram_written) as f64;
-    let nanoseconds = outcome.simulated_cycles.max(1) as f64 / profile.clock.sm_mhz * 1e3;
+    let nanoseconds = outcome.cycles.max(1) as f64 / profile.clock.sm_mhz * 1e3;
     let dram_gbps = bytes / nanoseconds;
     MemoryInfo {
         dram_read: outcome.dram_read,

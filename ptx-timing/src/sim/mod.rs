@@ -25,6 +25,7 @@ mod warp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::rc::Rc;
 
 pub use error::SimulateError;
 pub use record::Recording;
@@ -48,8 +49,8 @@ pub struct Config {
     /// Simulate so many blocks, taken from the whole grid, and extrapolate; `None` = all. At least three
     /// times as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
-    /// Simulate blocks with about so many warp instructions together, but as many blocks as all SMs
-    /// hold at once and a few from all over the grid.
+    /// Simulate blocks with about so many warp instructions together, but at least as many blocks as all SMs hold at once,
+    /// and twice as many where the first ones have fewer instructions than that.
     pub max_instructions: Option<u64>,
     /// Record what the warps of an SM do in the first so many clocks.
     pub timeline: Option<(u32, u64)>,
@@ -83,13 +84,15 @@ where
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
     let sms = blocks.min(profile.device.multiprocessors.into()) as u32;
-    let least = resident.min(blocks);
-    let mut strata = strata::Strata::new(least);
-    if let Some(most) = config.max_blocks {
-        strata.add(least, blocks, most.max(3 * resident) - resident);
-    } else if config.max_instructions.is_none() {
-        strata.add(least, blocks, u64::MAX);
-    }
+    let mut strata = strata::Strata::new(resident.min(blocks));
+    let most = match config {
+        Config { max_blocks: Some(most), .. } => Some(most.max(3 * resident) - resident),
+        Config { max_instructions: None, .. } => Some(u64::MAX),
+        // How many these are is known when the first ones are.
+        Config { max_instructions: Some(_), .. } => None,
+    };
+    most.into_iter().for_each(|most| strata.add(blocks, most));
+    source.want(&strata.simulated(0), most.is_some());
     let mut chip = Chip {
         profile,
         code,
@@ -99,6 +102,7 @@ where
         guard_extra: guard_extra(profile),
         operand_ports: OperandPorts::new(profile.issue.operand_words, &plans),
         memory: Memory::new(profile, sms),
+        shapes: Rc::default(),
         distributor: Distributor::new(sms),
         per_pc: Vec::new(),
         last_end: 0,
@@ -108,11 +112,9 @@ where
     let mut grid = Grid {
         schedule,
         sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
-        blocks,
-        least,
         strata,
-        budget: config.max_instructions.filter(|_| config.max_blocks.is_none()),
         samples: config.max_blocks.or(config.max_instructions).is_some(),
+        emptying: false,
         traced: 0,
         warps_per_block: occupancy.warps_per_block,
         observed: strata::Observed {
@@ -130,25 +132,33 @@ where
             grid.start(sm, None, source, &mut chip)?;
         }
     }
+    if let Some(budget) = config.max_instructions.filter(|_| most.is_none()) {
+        // As many more as the budget allows, if they are like the first, but twice as many as fill the device unless the
+        // first ones alone are too many.
+        let known = grid.strata.list.len();
+        let each = (grid.traced / grid.strata.taken().max(1)).max(1);
+        let more = budget.saturating_sub(grid.traced) / each;
+        grid.strata.add(blocks, if grid.traced < budget { more.max(resident) } else { 0 });
+        source.want(&grid.strata.simulated(known), true);
+    }
     grid.run(source, &mut chip)?;
+    let sampled = grid.strata.taken() < blocks;
+    grid.strata.work = if sampled { source.work() } else { None };
     Ok(finish(chip, grid, occupancy, blocks, resident))
 }
 
 /// Clocks that an SM runs on alone before the others catch up. Short against the latency of
 /// everything that SMs share, long enough for the host's caches.
-const TIME_SLICE: u64 = 32;
+const TIME_SLICE: u64 = 128;
 
 struct Grid {
     schedule: Schedule,
     sms: Vec<Sm>,
-    /// Blocks of the grid, those that are simulated whatever they cost, and what else is.
-    blocks: u64,
-    least: u64,
     strata: strata::Strata,
-    /// Instructions after which no more blocks are started, until it is known how many these are.
-    budget: Option<u64>,
     /// Whether there is a limit at all.
     samples: bool,
+    /// Whether a block has ended behind which none came.
+    emptying: bool,
     /// Instructions of the blocks so far.
     traced: u64,
     warps_per_block: u32,
@@ -169,15 +179,15 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
-        if self.strata.exhausted()
-            && let Some(budget) = self.budget.take()
-        {
-            // As many more as the budget allows, if they are like the first.
-            let each = (self.traced / self.least.max(1)).max(1);
-            let more = budget.saturating_sub(self.traced) / each;
-            self.strata.add(self.least, self.blocks, more);
-        }
-        let Some((block, stratum)) = self.strata.next() else { return Ok(()) };
+        let refill = |chip: &Chip<'_>, started| {
+            freed.map(|(at, ended)| strata::Refill { at, slots: chip.slots, ended, started })
+        };
+        let Some((block, stratum)) = self.strata.next() else {
+            if self.samples && !std::mem::replace(&mut self.emptying, true) {
+                self.observed.refills.extend(refill(chip, 0));
+            }
+            return Ok(());
+        };
         let mut trace = source
             .trace(block)
             .map_err(|e| SimulateError::Source { block, message: e.to_string() })?;
@@ -197,9 +207,7 @@ impl Grid {
             let slots = |e: &crate::event::Event| chip.plans[e.pc as usize].cost(e.detail).slots;
             work = trace.warps.iter().flat_map(|w| &w.events).map(slots).sum();
             self.observed.work.push((stratum, work as f64));
-            let refill =
-                |(at, ended)| strata::Refill { at, slots: chip.slots, ended, started: work };
-            self.observed.refills.extend(freed.map(refill));
+            self.observed.refills.extend(refill(chip, work));
         }
         let counted = (stratum + 1) * chip.plans.len();
         if chip.per_pc.len() < counted {
@@ -214,13 +222,18 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
+        let time_slice: u64 =
+            std::env::var("SLICE").ok().and_then(|s| s.parse().ok()).unwrap_or(TIME_SLICE);
         let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         for (index, sm) in self.sms.iter_mut().enumerate() {
             queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
         while let Some(mut first) = queue.peek_mut() {
             let Reverse((start, index)) = *first;
-            let slice_end = (start / TIME_SLICE + 1) * TIME_SLICE;
+            let slice_end = (start / time_slice + 1) * time_slice;
+            if self.samples {
+                self.observed.progress.note(start, chip.slots);
+            }
             let mut time = Some(start);
             while let Some(now) = time.filter(|t| *t < slice_end) {
                 let outcome = self.sms[index].step(now, chip);
@@ -272,11 +285,6 @@ fn finish(
     let shared = chip.memory.l2_busy().max((read + written) as f64 / reachable);
     let rest = rest.max(shared * (growth - 1.0));
     let cycles = simulated_cycles + rest.round() as u64;
-    let sampling = (simulated < blocks).then(|| Sampling {
-        simulated,
-        blocks,
-        relative_error: others.error / cycles.max(1) as f64,
-    });
     let elapsed_cycles = cycles + u64::from(profile.launch.overhead_cycles);
 
     let mut total = PcCounts::default();
@@ -307,7 +315,20 @@ fn finish(
     let dram_use = chip.memory.dram_use(simulated_cycles);
     let mut issued = PcCounts::default();
     chip.per_pc.iter().for_each(|counts| issued.add(counts));
-    let bound = find_bound(profile, &issued, &pipe_use, clocks, dram_use, l2_busy);
+    let used = used(profile, &issued, &pipe_use, clocks, dram_use, l2_busy);
+    // Blocks drift apart. Then they wait less for what they share, but for no more of it than there is.
+    let share = used.first().map_or(0.0, |most| most.share().clamp(0.0, 1.0));
+    let drift = others.clocks * share.min(1.0 - share);
+    if std::env::var_os("PACE").is_some() {
+        let c = cycles as f64 / 100.0;
+        println!("error {:.2} % drift {:.2} % share {share:.2}", others.error / c, drift / c);
+    }
+    let sampling = (simulated < blocks).then(|| Sampling {
+        simulated,
+        blocks,
+        relative_error: (others.error + drift) / cycles.max(1) as f64,
+    });
+    let bound = find_bound(used, &issued);
     Outcome {
         cycles,
         simulated_cycles,
@@ -355,16 +376,17 @@ fn whole_grid(
 /// A resource used above this share is what limits the kernel.
 const SATURATED: f64 = 0.6;
 
-fn find_bound(
+/// What could limit a launch, and the share that is in use of each, the most used first.
+fn used(
     profile: &Profile,
     total: &PcCounts,
     pipes: &[(String, f64)],
     clocks: f64,
     dram_use: f64,
     l2_busy: f64,
-) -> Bound {
+) -> Vec<Bound> {
     let sms = f64::from(profile.device.multiprocessors);
-    let mut candidates = vec![
+    let mut used = vec![
         Bound::Dram(dram_use),
         Bound::Issue(
             total.issue_slots as f64 * f64::from(profile.issue.cycles)
@@ -372,18 +394,16 @@ fn find_bound(
         ),
     ];
     if profile.l2.is_some() {
-        candidates.push(Bound::L2((l2_busy / clocks).min(1.0)));
+        used.push(Bound::L2((l2_busy / clocks).min(1.0)));
     }
-    candidates.extend(pipes.iter().map(|(name, share)| Bound::Pipe(name.clone(), *share)));
-    let share = |b: &Bound| match b {
-        Bound::Dram(x)
-        | Bound::L2(x)
-        | Bound::Issue(x)
-        | Bound::Pipe(_, x)
-        | Bound::Latency(_, x) => *x,
-    };
-    let highest = candidates.into_iter().max_by(|a, b| share(a).total_cmp(&share(b)));
-    if let Some(bound) = highest.filter(|b| share(b) >= SATURATED) {
+    used.extend(pipes.iter().map(|(name, share)| Bound::Pipe(name.clone(), *share)));
+    used.reverse();
+    used.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    used
+}
+
+fn find_bound(used: Vec<Bound>, total: &PcCounts) -> Bound {
+    if let Some(bound) = used.into_iter().next().filter(|b| b.share() >= SATURATED) {
         return bound;
     }
     let waiting: u64 = total.stalls.iter().sum();

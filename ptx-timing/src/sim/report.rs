@@ -172,6 +172,19 @@ pub enum Bound {
     Latency(Stall, f64),
 }
 
+impl Bound {
+    /// The share in use, or of waiting.
+    pub(super) fn share(&self) -> f64 {
+        match self {
+            Self::Dram(x)
+            | Self::L2(x)
+            | Self::Pipe(_, x)
+            | Self::Issue(x)
+            | Self::Latency(_, x) => *x,
+        }
+    }
+}
+
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |x: &f64| (x * 100.0).round();

@@ -3,7 +3,9 @@
 //! Coalescing, bank conflicts and the rest depend only on the lane offsets and on where the base
 //! lies within its largest granule, so a block's accesses have few distinct shapes.
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 
@@ -74,9 +76,10 @@ pub(super) struct Shape {
     pub width: u32,
 }
 
-/// The shapes of one block's patterns.
+/// The shapes of the patterns of a block, and of the blocks after it that have the same ones.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
+    patterns: Vec<Pattern>,
     /// Per pattern: keys and the shapes for them.
     known: Vec<SmallVec<[(u32, u32); 2]>>,
     shapes: Vec<Shape>,
@@ -84,8 +87,17 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    pub fn new(patterns: usize) -> Self {
-        Self { known: vec![SmallVec::new(); patterns], ..Self::default() }
+    fn new(patterns: Vec<Pattern>) -> Self {
+        Self { known: vec![SmallVec::new(); patterns.len()], patterns, ..Self::default() }
+    }
+
+    /// The shapes of a block that starts: those of the one that started last, where their patterns are the same.
+    pub fn start(latest: &mut Rc<RefCell<Self>>, patterns: Vec<Pattern>) -> Rc<RefCell<Self>> {
+        let same = latest.borrow().patterns == patterns;
+        if !same {
+            *latest = Rc::new(RefCell::new(Self::new(patterns)));
+        }
+        latest.clone()
     }
 
     /// The shape of a pattern at a base, and the base that its parts count from.
@@ -93,7 +105,6 @@ impl Shapes {
         &mut self,
         profile: &Profile,
         instruction: &Instruction,
-        patterns: &[Pattern],
         traced: TracedAccess,
     ) -> (&Shape, &[Part], u64) {
         let TracedAccess { base, pattern: index, space, .. } = traced;
@@ -108,7 +119,7 @@ impl Shapes {
         let shape = match list.iter().find(|(k, _)| *k == key) {
             Some(&(_, shape)) => shape,
             None => {
-                let access = patterns[index as usize].at(base);
+                let access = self.patterns[index as usize].at(base);
                 let first = self.parts.len() as u32;
                 let mut shape =
                     compute(profile, (kind, bypass), space, &access, origin, &mut self.parts);

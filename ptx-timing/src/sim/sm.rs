@@ -1,5 +1,8 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::distributor::Distributor;
 use super::memory::Memory;
 use super::operands::{NOTHING, OperandPorts};
@@ -64,6 +67,8 @@ pub(super) struct Chip<'a> {
     pub guard_extra: u64,
     pub operand_ports: OperandPorts,
     pub memory: Memory<'a>,
+    /// Of the block that started last.
+    pub shapes: Rc<RefCell<Shapes>>,
     pub distributor: Distributor,
     /// By stratum and instruction.
     pub per_pc: Vec<PcCounts>,
@@ -142,8 +147,7 @@ impl Sm {
             barriers: Vec::new(),
             started: start,
             work,
-            shapes: Shapes::new(trace.patterns.list.len()),
-            patterns: trace.patterns,
+            shapes: Shapes::start(&mut chip.shapes, trace.patterns.list),
         };
         if block == self.blocks.len() {
             self.blocks.push(Some(state));
@@ -304,7 +308,7 @@ impl Sm {
         if let Detail::Memory { .. } = event.detail
             && event.active != 0
             && !plan.product
-            && let Some(block) = self.blocks[warp.block].as_mut()
+            && let Some(block) = self.blocks[warp.block].as_ref()
         {
             let (end, work) =
                 access(chip, (self.index, warp.place), start, event, (warp, block), counted);
@@ -502,22 +506,23 @@ fn access(
     (sm, place): (usize, usize),
     start: u64,
     event: Event,
-    (warp, block): (&mut Warp, &mut Block),
+    (warp, block): (&mut Warp, &Block),
     counted: usize,
 ) -> (u64, u64) {
     let Detail::Memory { first, count } = event.detail else { return (0, 0) };
-    let list = warp.accesses.get(first as usize..(first + count) as usize);
+    let list = warp.accesses.get(first as usize..first as usize + usize::from(count));
     let accesses = list.unwrap_or_default();
     let instruction = &chip.code.instructions[event.pc as usize];
     let beyond = accesses.iter().any(|a| a.space != Space::Shared);
     let local = local_base(place, chip.code.local_bytes);
     let (mut done, mut work) = (0, 0);
+    let mut shapes = block.shapes.borrow_mut();
     for &traced in accesses {
         let traced = match traced.space {
             Space::Local => TracedAccess { base: local.wrapping_add(traced.base), ..traced },
             _ => traced,
         };
-        let cost = block.shapes.get(chip.profile, instruction, &block.patterns.list, traced);
+        let cost = shapes.get(chip.profile, instruction, traced);
         let side = beyond && traced.space == Space::Shared;
         // One follows the other through the pipe.
         let at = start + work / FRACTION;

@@ -1,8 +1,11 @@
 //! Resident warps and blocks, and what holds a warp back.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
-use crate::event::{BlockTrace, CopyGroup, Detail, Event, Patterns, TracedAccess};
+use crate::event::{BlockTrace, CopyGroup, Detail, Event, TracedAccess};
 
 /// Not ready until somebody says so.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -122,8 +125,7 @@ pub(super) struct Block {
     pub started: u64,
     /// Issue slots of all its instructions, where that is asked for.
     pub work: u64,
-    pub patterns: Patterns,
-    pub shapes: Shapes,
+    pub shapes: Rc<RefCell<Shapes>>,
 }
 
 impl Warp {

@@ -360,6 +360,42 @@ pub fn table(
     rows
 }
 
+/// A launch that was simulated in part and as a whole.
+#[derive(Debug)]
+pub struct Part {
+    pub id: String,
+    /// How far its clocks are from those of the whole, as a share of these, and what it says that this is at most.
+    pub off: f64,
+    pub stated: f64,
+}
+
+/// Launches of a set of which `config` simulates only a part.
+pub fn parts(recorded: &Recorded, config: Config, ids: &dyn Fn(&str) -> bool) -> Vec<Part> {
+    let clocks =
+        |case: &Value, config: Config| run(recorded, case, Registers::Estimated, config).0.outcome;
+    let of = |case: &Value| {
+        let id = case["id"].as_str().unwrap();
+        if !ids(id) {
+            return None;
+        }
+        let part = clocks(case, config);
+        let sampling = part.sampling?;
+        let whole = clocks(case, Config::default()).cycles as f64;
+        let off = part.cycles as f64 / whole - 1.0;
+        let stated = sampling.relative_error;
+        println!(
+            "{id:24} {:6} of {:6} blocks, {:5.2} waves: {:6.2} % off {whole:9.0} clocks, stated {:6.2} %",
+            sampling.simulated,
+            sampling.blocks,
+            part.waves,
+            off * 100.0,
+            stated * 100.0
+        );
+        Some(Part { id: id.to_owned(), off, stated })
+    };
+    recorded.cases.iter().filter_map(of).collect()
+}
+
 /// Mean absolute error, worst factor and correlation of logarithms.
 fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
     let n = pairs.len().max(1) as f64;
