@@ -11,9 +11,11 @@ use ptx_isa::{Class, Operation};
 use ptx_parse::code::{Flow, Function};
 
 use crate::addresses;
+use crate::bytes;
 use crate::event::Register;
 use crate::facts::Facts;
 use crate::fuse;
+use crate::increments;
 use crate::layout;
 use crate::predicate;
 use crate::profile::Assembler;
@@ -37,7 +39,9 @@ pub(crate) fn assemble(
         if rules.uniform_registers {
             wide_constants(function, facts);
         }
+        increments::move_back(function, facts);
         fuse::fuse(rules, function, facts);
+        bytes::convert(facts);
         if rules.uniform_registers {
             addresses::shared_addresses(function, facts);
             addresses::constant_addresses(facts);

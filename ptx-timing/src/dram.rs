@@ -35,6 +35,8 @@ pub struct Dram {
     page_time: u64,
     turn_time: u64,
     /// Whether the last transfer opened a page.
+    /// The clock that all who use it have come to.
+    pub all_at: u64,
     opened: bool,
     window: u64,
     this_window: u64,
@@ -69,6 +71,7 @@ impl Dram {
             turn_time: (d.turn_bursts * d.burst_bytes as f64 * FRACTION as f64 / per_channel)
                 as u64,
             opened: false,
+            all_at: u64::MAX,
             window: 0,
             this_window: 0,
             last_window: 0,
@@ -162,7 +165,7 @@ impl Dram {
         self.this_window += bytes;
         let chunk = address >> self.interleave_shift;
         let channel = self.channel(chunk);
-        let start = self.free_at[channel].max(now * FRACTION);
+        let start = self.free_at[channel].max(now.min(self.all_at) * FRACTION);
         let mut time = (bytes as f64 * self.per_byte).round() as u64;
         if self.page_time > 0 {
             // What one channel holds lies together there, whatever lies between in the address space.
@@ -178,7 +181,7 @@ impl Dram {
         }
         let end = start + time;
         self.free_at[channel] = end;
-        end.div_ceil(FRACTION)
+        end.max(now * FRACTION + time).div_ceil(FRACTION)
     }
 
     /// Share of the clocks up to `end` that the channels transfer; what is queued beyond is not counted.

@@ -194,7 +194,7 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
                 registers: launch.registers,
                 config: Config {
                     max_blocks: launch.sample,
-                    max_instructions: launch.sample.is_none().then_some(INSTRUCTIONS),
+                    max_instructions: launch.sample.is_none().then_some(Config::SOME_SECONDS),
                     timeline: Some((0, 20_000)),
                 },
             };
@@ -230,9 +230,6 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
     }
     Ok(reply)
 }
-
-/// Warp instructions after which a large grid is extrapolated: some seconds.
-const INSTRUCTIONS: u64 = 20_000_000;
 
 fn ended(stats: &LaunchStats, seconds: f64, stdout: &str) -> Value {
     json!({

@@ -130,6 +130,12 @@ impl<'a> Memory<'a> {
         }
     }
 
+    /// All SMs have come to a clock.
+    pub fn all_at(&mut self, clock: u64) {
+        self.l2_reads.all_at = clock;
+        self.dram.all_at = clock;
+    }
+
     /// Bytes read from and written to device memory.
     pub fn dram_bytes(&self) -> (u64, u64) {
         self.dram.bytes()

@@ -56,6 +56,11 @@ pub struct Config {
     pub timeline: Option<(u32, u64)>,
 }
 
+impl Config {
+    /// Warp instructions that take some seconds.
+    pub const SOME_SECONDS: u64 = 20_000_000;
+}
+
 /// Clocks that a comparison's predicate takes longer to become a guard than its latency says.
 fn guard_extra(profile: &Profile) -> u64 {
     let latency = profile.class.get(&Class::Compare).map_or(0, |c| c.latency);
@@ -147,8 +152,8 @@ where
     Ok(finish(chip, grid, occupancy, blocks, resident))
 }
 
-/// Clocks that an SM runs on alone before the others catch up. Short against the latency of
-/// everything that SMs share, long enough for the host's caches.
+/// Clocks that an SM runs on alone before the others catch up. Short against the latency of everything that SMs share,
+/// long enough for the host's caches. What they share counts the time by the clock that all have come to.
 const TIME_SLICE: u64 = 128;
 
 struct Grid {
@@ -222,15 +227,15 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
-        let time_slice: u64 =
-            std::env::var("SLICE").ok().and_then(|s| s.parse().ok()).unwrap_or(TIME_SLICE);
         let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         for (index, sm) in self.sms.iter_mut().enumerate() {
             queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
         while let Some(mut first) = queue.peek_mut() {
             let Reverse((start, index)) = *first;
-            let slice_end = (start / time_slice + 1) * time_slice;
+            let slice_end = (start / TIME_SLICE + 1) * TIME_SLICE;
+            chip.memory.all_at(slice_end - TIME_SLICE);
+            chip.distributor.all_at = slice_end - TIME_SLICE;
             if self.samples {
                 self.observed.progress.note(start, chip.slots);
             }
@@ -319,10 +324,6 @@ fn finish(
     // Blocks drift apart. Then they wait less for what they share, but for no more of it than there is.
     let share = used.first().map_or(0.0, |most| most.share().clamp(0.0, 1.0));
     let drift = others.clocks * share.min(1.0 - share);
-    if std::env::var_os("PACE").is_some() {
-        let c = cycles as f64 / 100.0;
-        println!("error {:.2} % drift {:.2} % share {share:.2}", others.error / c, drift / c);
-    }
     let sampling = (simulated < blocks).then(|| Sampling {
         simulated,
         blocks,

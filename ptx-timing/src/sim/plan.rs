@@ -225,8 +225,9 @@ pub(super) fn plan(
             .iter()
             .map(|&p| if per_scheduler[usize::from(p)] { issue.schedulers } else { 1 })
             .sum();
-        // What keeps track of a branch goes through the same pipe, as the other half of 64 bits does.
-        let doubled = matches!(class, Class::Branch | Class::Logic);
+        // What keeps track of a branch goes through the same pipe, as the other half of 64 bits does, and what takes a
+        // byte out of a word.
+        let doubled = matches!(class, Class::Branch | Class::Logic | Class::ConvertFromInt);
         let times = if doubled { 1 + instruction.extra_slots } else { 1 };
         let clocks = 32.0 * f64::from(units * times) / timing.per_clock;
         let pipes: SmallVec<[u8; 2]> = match class {

@@ -13,20 +13,23 @@ pub(super) struct Port {
     per_byte: f64,
     /// 1/1024 clocks in which it moved something.
     pub busy: u64,
+    /// The clock that all who use it have come to. Some are ahead of it, and what they ask for keeps nobody who asks for
+    /// something earlier.
+    pub all_at: u64,
 }
 
 impl Port {
     pub fn new(bytes_per_clock: f64) -> Self {
-        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock, busy: 0 }
+        Self { free_at: 0, per_byte: FRACTION as f64 / bytes_per_clock, busy: 0, all_at: u64::MAX }
     }
 
     /// Queues a transfer at `now`; returns the clocks it has to wait.
     pub fn wait(&mut self, now: u64, bytes: u32) -> u64 {
-        let start = self.free_at.max(now * FRACTION);
+        let start = self.free_at.max(now.min(self.all_at) * FRACTION);
         let time = (f64::from(bytes) * self.per_byte) as u64;
         self.free_at = start + time;
         self.busy += time;
-        start / FRACTION - now
+        (start / FRACTION).saturating_sub(now)
     }
 }
 

@@ -296,7 +296,7 @@ mod tests {
         // Three times what the device holds, and the four that are left at the end.
         assert_eq!(given.len(), 44);
         assert!(given.is_sorted());
-        assert_eq!(strata.simulated(1), [271..282, 805..816, 1340..1352]);
+        assert_eq!(strata.simulated(1), [271..282, 806..817, 1340..1352]);
         assert_eq!(strata.list.iter().map(|s| s.sizes().0).sum::<u64>(), 1614);
     }
 

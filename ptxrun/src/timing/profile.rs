@@ -172,8 +172,6 @@ fn launches(
     Ok(Ok((passed, launches)))
 }
 
-/// Warp instructions after which a large grid is extrapolated: some seconds.
-const INSTRUCTIONS: u64 = 20_000_000;
 /// The part of the launch that pictures show: one SM's first clocks.
 const TIMELINE: (u32, u64) = (0, 20_000);
 
@@ -183,7 +181,7 @@ fn options(args: &ProfileArgs) -> Options {
         registers: args.regs,
         config: Config {
             max_blocks: args.sample,
-            max_instructions: args.sample.is_none().then_some(INSTRUCTIONS),
+            max_instructions: args.sample.is_none().then_some(Config::SOME_SECONDS),
             timeline: pictures.then_some(TIMELINE),
         },
     }
