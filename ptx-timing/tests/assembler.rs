@@ -352,6 +352,50 @@ fn both_halves_of_a_product() {
     assert_eq!((count(&other, Class::IntMulHi), count(&other, Class::IntMul)), (1, 1));
 }
 
+/// Sums that a predicate decides about: the sum, and a guarded move that takes it back. Other selections stay.
+#[test]
+fn counted_sums_are_taken_back_by_moves() {
+    let plain = count("", Class::Move);
+    let moves = |body: &str| (count(body, Class::Move) - plain, count(body, Class::Select));
+    let counts = "setp.lt.u32 %p1, %r1, %r2; selp.u32 %r60, 1, 0, %p1; add.u32 %r61, %r60, %r1; \
+                  cvt.rn.f32.u32 %f1, %r61;";
+    assert_eq!(moves(counts), (1, 0));
+    assert_eq!(moves(&counts.replace("1, 0, %p1", "3, 0, %p1")), (0, 1));
+    let one_more = "setp.lt.u32 %p1, %r1, %r2; add.u32 %r60, %r1, 1; selp.b32 %r61, %r1, %r60, %p1; \
+                    cvt.rn.f32.u32 %f1, %r61;";
+    assert_eq!(moves(one_more), (1, 0));
+    // The sum is needed behind it.
+    let kept = format!("{one_more} st.global.u32 [%rd4], %r60;");
+    assert_eq!(moves(&kept), (0, 1));
+    assert_eq!(moves(&one_more.replace("%r60, %r1, 1", "%r60, %r1, %r2")), (0, 1));
+}
+
+/// `I2FP` of what a load has filled up, with a `PRMT` for each byte of a vector; `I2F.U8` of a mask of the lowest byte.
+#[test]
+fn bytes_become_floats() {
+    let of = |body: &str| {
+        let (_, code) = kernel(body);
+        let list = code.code.instructions.iter();
+        let plain: Vec<u32> = list
+            .clone()
+            .filter(|i| i.class == Class::ConvertFromInt)
+            .map(|i| i.extra_slots)
+            .collect();
+        (plain, list.filter(|i| i.class == Class::Convert).count(), count(body, Class::Logic))
+    };
+    let logic = count("", Class::Logic);
+    let one = ".reg .u16 %h<4>; ld.global.u8 %h0, [%rd4+64]; cvt.rn.f32.u16 %f1, %h0;";
+    assert_eq!(of(one), (vec![0], 0, logic));
+    let four = ".reg .u16 %h<4>; ld.global.v4.u8 {%h0, %h1, %h2, %h3}, [%rd4+64]; cvt.rn.f32.u16 %f1, %h2;";
+    assert_eq!(of(four), (vec![1], 0, logic));
+    let made = ".reg .u16 %h<4>; cvt.u16.u32 %h0, %r1; cvt.rn.f32.u16 %f1, %h0;";
+    assert_eq!(of(made), (vec![], 1, logic));
+    let mask = "and.b32 %r60, %r1, 255; cvt.rn.f32.u32 %f1, %r60;";
+    assert_eq!(of(mask), (vec![], 1, logic));
+    let second = "shr.u32 %r61, %r1, 8; and.b32 %r60, %r61, 255; cvt.rn.f32.u32 %f1, %r60;";
+    assert_eq!(of(second), (vec![0], 0, logic + 1));
+}
+
 /// `__float2half2_rn` of a constant is a constant.
 #[test]
 fn constants_are_computed_by_the_assembler() {
