@@ -1,8 +1,8 @@
 //! Numbers of 8 and 16 bits that become floats.
 //!
-//! Read off the code of ptxas 13.5 for sm_90. What a load has filled up with zeros or signs is a number of 32 bits, which
-//! `I2FP` converts; a byte of a loaded vector is taken out of its word by `PRMT` before. The lowest byte of a register,
-//! for which PTX has a mask, is one that `I2F.U8` takes, and so are numbers that computing made.
+//! Read off the code of ptxas 13.5 for sm_90. What a load has filled up with zeros or signs is a number of 32 bits,
+//! which `I2FP` converts; a byte of a loaded vector is taken out of its word by `PRMT` before. The lowest byte of a
+//! register, for which PTX has a mask, is one that `I2F.U8` takes, and numbers that computing made go the same way.
 
 use std::collections::HashMap;
 

@@ -35,7 +35,7 @@ pub struct Dram {
     page_time: u64,
     turn_time: u64,
     /// Whether the last transfer opened a page.
-    /// The clock that all who use it have come to.
+    /// A clock that all who use it have come to, about.
     pub all_at: u64,
     opened: bool,
     window: u64,

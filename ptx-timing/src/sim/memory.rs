@@ -130,7 +130,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// All SMs have come to a clock.
+    /// All SMs have come to a clock, about.
     pub fn all_at(&mut self, clock: u64) {
         self.l2_reads.all_at = clock;
         self.dram.all_at = clock;

@@ -49,8 +49,8 @@ pub struct Config {
     /// Simulate so many blocks, taken from the whole grid, and extrapolate; `None` = all. At least three
     /// times as many as all SMs hold at once are simulated.
     pub max_blocks: Option<u64>,
-    /// Simulate blocks with about so many warp instructions together, but at least as many blocks as all SMs hold at once,
-    /// and twice as many where the first ones have fewer instructions than that.
+    /// Simulate blocks with about so many warp instructions together, but at least as many blocks as all SMs hold at
+    /// once, and twice as many where the first ones have fewer instructions than that.
     pub max_instructions: Option<u64>,
     /// Record what the warps of an SM do in the first so many clocks.
     pub timeline: Option<(u32, u64)>,
@@ -138,8 +138,8 @@ where
         }
     }
     if let Some(budget) = config.max_instructions.filter(|_| most.is_none()) {
-        // As many more as the budget allows, if they are like the first, but twice as many as fill the device unless the
-        // first ones alone are too many.
+        // As many more as the budget allows, if they are like the first, but twice as many as fill the device unless
+        // the first ones alone are too many.
         let known = grid.strata.list.len();
         let each = (grid.traced / grid.strata.taken().max(1)).max(1);
         let more = budget.saturating_sub(grid.traced) / each;
@@ -153,7 +153,8 @@ where
 }
 
 /// Clocks that an SM runs on alone before the others catch up. Short against the latency of everything that SMs share,
-/// long enough for the host's caches. What they share counts the time by the clock that all have come to.
+/// long enough for the host's caches. What they share has no earlier time than the middle of the slice, so that who is
+/// ahead keeps nobody who asks for something earlier.
 const TIME_SLICE: u64 = 128;
 
 struct Grid {
@@ -234,8 +235,9 @@ impl Grid {
         while let Some(mut first) = queue.peek_mut() {
             let Reverse((start, index)) = *first;
             let slice_end = (start / TIME_SLICE + 1) * TIME_SLICE;
-            chip.memory.all_at(slice_end - TIME_SLICE);
-            chip.distributor.all_at = slice_end - TIME_SLICE;
+            let all_at = slice_end - TIME_SLICE;
+            chip.memory.all_at(all_at + TIME_SLICE / 2);
+            chip.distributor.all_at = all_at;
             if self.samples {
                 self.observed.progress.note(start, chip.slots);
             }

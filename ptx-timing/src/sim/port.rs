@@ -13,8 +13,8 @@ pub(super) struct Port {
     per_byte: f64,
     /// 1/1024 clocks in which it moved something.
     pub busy: u64,
-    /// The clock that all who use it have come to. Some are ahead of it, and what they ask for keeps nobody who asks for
-    /// something earlier.
+    /// A clock that all who use it have come to, about. Some are ahead of it, and what they ask for keeps nobody who
+    /// asks for something earlier.
     pub all_at: u64,
 }
 

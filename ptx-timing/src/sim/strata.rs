@@ -52,8 +52,8 @@ impl Strata {
         Self { list: vec![Stratum::whole(0..least)], ..Self::default() }
     }
 
-    /// Adds strata for the blocks behind the first ones, up to `end`, of which about `most` may be simulated: as many as
-    /// fill the device some times. What is left out would fill it a whole number of times, so the last blocks meet a
+    /// Adds strata for the blocks behind the first ones, up to `end`, of which about `most` may be simulated: as many
+    /// as fill the device some times. What is left out would fill it a whole number of times, so the last blocks meet a
     /// device as empty as at the grid's end.
     pub fn add(&mut self, end: u64, most: u64) {
         let Some(first) = self.list.first_mut() else { return };
