@@ -10,7 +10,7 @@ use ptx_isa::{Class, Operation, Ty};
 
 use crate::event::{AccessKind, Register};
 use crate::facts::Facts;
-use crate::uses::Uses;
+use crate::uses::{Uses, replace};
 
 /// What makes a number that is converted.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,6 +25,7 @@ enum Made {
 /// Gives conversions to 32-bit floats the class of what they are for the machine.
 pub(crate) fn convert(facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
+    // What has taken in another instruction may be a shift, too.
     let shifted = |r: Register| {
         uses.definitions.get(&r).is_some_and(|made| {
             made.iter().any(|m| matches!(facts[*m].op, Operation::Shr | Operation::Other))
@@ -71,7 +72,7 @@ pub(crate) fn convert(facts: &mut [Facts<'_>]) {
                 facts[i].instruction.class = Class::Convert;
                 let users = uses.uses.get(&source).map_or(&[][..], |u| &u[..]);
                 if users.iter().all(|u| converts(&facts[*u])) && !facts[mask].folded {
-                    crate::uses::replace(facts, mask, source, users);
+                    replace(facts, mask, source, users);
                 }
             }
             _ => {}

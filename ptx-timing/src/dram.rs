@@ -35,9 +35,9 @@ pub struct Dram {
     page_time: u64,
     turn_time: u64,
     /// Whether the last transfer opened a page.
+    opened: bool,
     /// A clock that all who use it have come to, about.
     pub all_at: u64,
-    opened: bool,
     window: u64,
     this_window: u64,
     last_window: u64,

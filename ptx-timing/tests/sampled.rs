@@ -22,8 +22,18 @@ PLAIN: ld.global.u32 %r7, [%rd3];
 JOIN: add.u32 %r7, %r7, 1; st.global.u32 [%rd3], %r7; ret;
 }\n";
 
-/// The words after a launch, the thread instructions that were executed, and the blocks that were simulated.
-fn run(config: Config) -> (Vec<u8>, u64, u64) {
+/// What a launch left behind.
+struct Ran {
+    words: Vec<u8>,
+    /// Thread instructions that were executed.
+    instructions: u64,
+    /// Blocks that were simulated.
+    simulated: u64,
+    /// GB/s that device memory moved.
+    moved: f64,
+}
+
+fn run(config: Config) -> Ran {
     let (module, diags) = ptx_parse::parse_and_verify(TEXT, "k.ptx");
     let module = module.unwrap_or_else(|| panic!("{diags:?}"));
     let kernel = Kernel::decode(Arc::new(ptx_parse::lower::lower(&module, 0).unwrap()));
@@ -42,18 +52,21 @@ fn run(config: Config) -> (Vec<u8>, u64, u64) {
     let (report, stats) = simulate(&device, &kernel, &memory, &launch, &options).unwrap();
     memory.read(at, &mut words).unwrap();
     let simulated = report.sampling.map_or(u64::from(BLOCKS), |s| s.simulated);
-    (words, stats.thread_instructions, simulated)
+    let instructions = stats.thread_instructions;
+    Ran { words, instructions, simulated, moved: report.memory.dram_gbps }
 }
 
 /// Blocks that nobody simulates run all the same.
 #[test]
 fn the_whole_grid_runs() {
-    let (words, instructions, simulated) =
-        run(Config { max_instructions: Some(1), ..Config::default() });
-    let (all_words, all_instructions, all) = run(Config::default());
-    assert_eq!(all, u64::from(BLOCKS));
-    assert!(simulated < all / 2, "{simulated}");
-    assert_eq!(instructions, all_instructions);
+    let part = run(Config { max_instructions: Some(1), ..Config::default() });
+    let whole = run(Config::default());
+    assert_eq!(whole.simulated, u64::from(BLOCKS));
+    assert!(part.simulated < whole.simulated / 2, "{}", part.simulated);
+    assert_eq!(part.instructions, whole.instructions);
     let expected: Vec<u8> = (1..=BLOCKS * 64).flat_map(u32::to_le_bytes).collect();
-    assert!(words == expected && all_words == expected);
+    assert!(part.words == expected && whole.words == expected);
+    // The bytes of the whole grid in the time of the whole grid.
+    let ratio = part.moved / whole.moved;
+    assert!((0.7..1.4).contains(&ratio), "{} and {} GB/s", part.moved, whole.moved);
 }

@@ -335,33 +335,6 @@ pub fn table(
         };
         rows.push(row);
         let Some(row) = rows.last().filter(|_| shown(id)) else { continue };
-        if std::env::var_os("PIPES").is_some() {
-            let share =
-                |name: &str| outcome.pipe_use.iter().find(|p| p.0 == name).map_or(0.0, |p| p.1);
-            let clocks = outcome.simulated_cycles as f64 * 132.0 * 4.0;
-            let growth = outcome.cycles as f64 / outcome.simulated_cycles as f64;
-            let of = |name: &str, each: f64| {
-                share(name) * clocks / each * growth / counter("smsp__inst_executed.sum")
-            };
-            let dev = |name: &str| {
-                counter(&format!("sm__inst_executed_pipe_{name}.sum"))
-                    / counter("smsp__inst_executed.sum")
-            };
-            println!(
-                "PIPES {id:22} alu {:.3} {:.3} heavy {:.3} {:.3} fma {:.3} {:.3} xu {:.3} {:.3} uniform {:.3} {:.3} ratio {:.2}",
-                dev("alu"),
-                of("alu", 2.0),
-                dev("fmaheavy"),
-                of("fma-heavy", 2.0),
-                dev("fma"),
-                of("fma-heavy", 2.0) + of("fma-lite", 2.0),
-                dev("xu"),
-                of("xu", 8.0),
-                dev("uniform"),
-                0.0,
-                ratio(row.elapsed)
-            );
-        }
         println!(
             "{id:22} {:8.0} / {:8.0} = {:.2}  active {:8.0} / {:8.0} = {:.2}  insts {:.2}  occ {:.2}/{:.2}  dram r {:.2} w {:.2} l2 {:.2}  {:.1e}/s; {}",
             row.elapsed.1,
