@@ -209,10 +209,9 @@ impl Scopes {
     }
 }
 
-/// Decimal digits without leading zeros.
+/// Decimal digits. Zeros in front change nothing, as ptxas 13.5 reads them: `%r07` is `%r7`.
 fn number(digits: &[u8]) -> Option<u32> {
-    let canonical = !digits.is_empty() && (digits.len() == 1 || digits[0] != b'0');
-    if !canonical {
+    if digits.is_empty() {
         return None;
     }
     digits.iter().try_fold(0u32, |n, d| {
