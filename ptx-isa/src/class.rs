@@ -154,8 +154,12 @@ classes! {
     ConvertFromInt = "convert-from-int",
     /// Conversion from or to 64-bit types.
     Convert64 = "convert64",
-    /// Conversion between f32 and 16-bit floats.
+    /// Conversion to floats of 16 and fewer bits.
     ConvertF16 = "convert-f16",
+    /// Conversion of 32-bit integers to smaller ones that keeps the nearest value.
+    ConvertSaturating = "convert-saturating",
+    /// `cvt.rna.tf32.f32`: a comparison and a guarded addition.
+    ConvertTf32 = "convert-tf32",
     /// Branch, call, return, exit.
     Branch = "branch",
     /// `bar`, `barrier`.
@@ -257,7 +261,7 @@ impl Class {
             | F32Ex2 | F32Lg2 | F32SinCos | F32DivApprox | F32DivFull | F64Add | F64Fma
             | F64MinMax | F16 | F16Single | F16Mufu | Compare | CompareSelect | Compare64
             | Select | Move | SpecialRegister | ConvertInt | ConvertFromInt | Convert
-            | Convert64 | ConvertF16 | Shuffle => true,
+            | Convert64 | ConvertF16 | ConvertSaturating | ConvertTf32 | Shuffle => true,
             IntDiv64 | IntDivSigned64 | F64Rsqrt | F32Div | F32Rcp | F32Sqrt | F64Div | F64Rcp
             | F64Sqrt | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | FenceSystem
             | Vote | Match | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared
@@ -279,7 +283,8 @@ impl Class {
             Class::F16Single => Some(Class::F16),
             Class::F64Rsqrt => Some(Class::F64Sqrt),
             Class::CompareSelect => Some(Class::Compare),
-            Class::ConvertFromInt => Some(Class::Convert),
+            Class::ConvertFromInt | Class::ConvertTf32 => Some(Class::Convert),
+            Class::ConvertSaturating => Some(Class::ConvertInt),
             Class::ShiftLeft => Some(Class::Shift),
             Class::FenceSystem => Some(Class::FenceDevice),
             Class::MmaWarpgroup => Some(Class::MmaLarge),
@@ -365,25 +370,35 @@ pub fn compare(m: &Match) -> Class {
     if wide { Class::Compare64 } else { Class::Compare }
 }
 
-/// Conversions.
+/// Conversions, by what ptxas 13.5 for sm_90 makes of them.
 pub fn convert(m: &Match) -> Class {
-    let integer = |t: Ty| t.is_int();
     let wide = m.types().any(|t| t.bits() == 64);
-    match (m.types().any(is_float), wide) {
-        (true, true) => Class::Convert64,
-        (false, _) => Class::ConvertInt,
-        // Between binary32 and formats of 16 and fewer bits.
-        (true, false) if m.types().any(|t| !is_float(t) && !integer(t) && t != Ty::Tf32) => {
+    let (Some(to), Some(from)) = (m.types().next(), m.types().last()) else {
+        return Class::Convert;
+    };
+    let rounds = [".rni", ".rzi", ".rmi", ".rpi"].iter().any(|r| m.has(r));
+    match (is_float(to), is_float(from)) {
+        _ if wide && (is_float(to) || is_float(from)) => Class::Convert64,
+        // Of 16 bits, of which predicates and additions take one word.
+        (false, false) if to.is_int() && from.is_int() => {
+            let narrows = from.bits() == 32 && to.bits() < 32;
+            if m.has(".sat") && narrows { Class::ConvertSaturating } else { Class::ConvertInt }
+        }
+        _ if to == Ty::Tf32 && m.has(".rna") => Class::ConvertTf32,
+        // The packed formats are no floats by themselves.
+        _ if !is_float(to) && !to.is_int() || !is_float(from) && !from.is_int() => {
             Class::ConvertF16
         }
-        (true, false) if m.types().all(is_float) && m.types().any(is_half) => Class::ConvertF16,
-        (true, false)
-            if m.types().next() == Some(Ty::F32)
-                && m.types().last().is_some_and(|t| t.is_int() && t.bits() == 32) =>
-        {
-            Class::ConvertFromInt
-        }
-        (true, false) => Class::Convert,
+        (true, true) => match (to, from) {
+            _ if rounds => Class::Convert,
+            (Ty::F32, Ty::F32) => Class::F32Add,
+            (Ty::F32, Ty::Bf16) => Class::ShiftLeft,
+            (Ty::F32, _) => Class::F16Single,
+            _ => Class::ConvertF16,
+        },
+        (true, false) if to == Ty::F32 && from.bits() == 32 => Class::ConvertFromInt,
+        (false, true) if from == Ty::F32 && to == Ty::U8 => Class::ConvertInt,
+        _ => Class::Convert,
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx_isa::types::Space as IsaSpace;
-use ptx_isa::{Class, Operation};
+use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::Function;
 
+use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::{AccessPlace, Facts};
 use crate::uniform;
@@ -44,6 +45,60 @@ pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
         let kept = f.instruction.reads.iter().all(|r| made.get(r).is_none_or(|n| *n == 1));
         if kept && !users.is_empty() && users.iter().all(address) {
             replace(facts, i, sum, &users);
+        }
+    }
+}
+
+/// The displacement that an access has room for: 24 bits with a sign.
+const DISPLACEMENT: i64 = 1 << 23;
+
+/// Accesses add a constant to their address, [R+0x10], also where the text does so ahead of them, as inline assembly
+/// must. Read off ptxas 13.5 for sm_90: loads, stores, copies and loads of matrices.
+pub(crate) fn displacements(function: &Function, facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [sum] = f.instruction.writes[..] else { continue };
+        let [(Some(base), None), (None, Some(constant))] = f.arguments[..] else { continue };
+        let plain = matches!(f.plain(""), Some(Ty::S32 | Ty::U32 | Ty::S64 | Ty::U64));
+        let adds = f.op == Operation::Add && plain && !f.folded && f.instruction.guard.is_none();
+        let word = f.plain("").is_some_and(|t| t.bits() == 32);
+        let constant = if word { i64::from(constant as u32 as i32) } else { constant as i64 };
+        let fits = (-DISPLACEMENT..DISPLACEMENT).contains(&constant);
+        if !adds || !fits || base == sum || !uses.written_once(sum) {
+            continue;
+        }
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let address = |u: &usize| {
+            let user = &facts[*u];
+            let kept = uses.written_once(base) || unchanged(function, facts, base, i, *u);
+            kept && addresses(user, sum)
+        };
+        if users.is_empty() || !users.iter().all(address) {
+            continue;
+        }
+        for &user in &users {
+            if let Some(place) = facts[user].place.as_mut().filter(|p| p.base == Some(sum)) {
+                place.base = Some(base);
+                place.offset = place.offset.wrapping_add(constant);
+            }
+        }
+        replace(facts, i, sum, &users);
+    }
+}
+
+/// Whether an instruction takes a register for an address and nothing else.
+fn addresses(user: &Facts<'_>, register: Register) -> bool {
+    if user.instruction.guard == Some(register) || !user.instruction.class.is_memory() {
+        return false;
+    }
+    let times = user.arguments.iter().filter(|a| a.0 == Some(register)).count();
+    match &user.place {
+        Some(place) => place.base == Some(register) && times <= 1,
+        // What they read are addresses.
+        None => {
+            user.instruction.class == Class::LoadMatrix
+                || user.opcode.row.syntax.starts_with("cp.async.c")
         }
     }
 }

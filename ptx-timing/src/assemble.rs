@@ -33,6 +33,7 @@ pub(crate) fn assemble(
     let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
     if rules.fuse {
         rotate::find(function, facts);
+        addresses::displacements(function, facts);
         fuse::both_halves(function, facts);
         plain_powers(facts);
         fuse::funnels(function, facts);
@@ -45,6 +46,7 @@ pub(crate) fn assemble(
         if rules.uniform_registers {
             addresses::shared_addresses(function, facts);
             addresses::constant_addresses(facts);
+            uniform::arguments_ahead_of_loops(function, facts);
         }
     }
     if rules.shares_reciprocals {

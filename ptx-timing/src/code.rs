@@ -381,7 +381,7 @@ impl KernelCode {
 }
 
 /// The loops of a function: from where a block further on leads back to, to the end of that block.
-fn loops(function: &Function) -> Vec<(u32, u32)> {
+pub(crate) fn loops(function: &Function) -> Vec<(u32, u32)> {
     let blocks = &function.blocks;
     let back = |b: usize| blocks[b].succs.iter().filter(move |s| **s as usize <= b);
     let of = |b: usize| back(b).map(move |s| (blocks[*s as usize].start, blocks[b].end));

@@ -107,11 +107,7 @@ impl Dram {
     /// Clocks that a read of a line takes more than the mean: some are near, some far, and some meet a refresh.
     /// A warp that waits for many lines waits for the slowest.
     pub fn apart(&self, line: u64) -> i64 {
-        let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        match self.spread.len() as u64 {
-            0 => 0,
-            count => self.spread[(hash % count) as usize],
-        }
+        one_of(&self.spread, hash(line))
     }
 
     /// The channel of a chunk. Chunks in a row take one channel after the other; where channels are hashed, every
@@ -119,8 +115,7 @@ impl Dram {
     fn channel(&self, chunk: u64) -> usize {
         let channels = self.free_at.len() as u64;
         let round = chunk / channels;
-        let turned = (round ^ round >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        ((chunk + if self.hashed { turned } else { 0 }) % channels) as usize
+        ((chunk + if self.hashed { hash(round) } else { 0 }) % channels) as usize
     }
 
     /// Bytes of the smallest transfer.
@@ -193,6 +188,19 @@ impl Dram {
             .sum();
         let all = (self.bytes_read + self.bytes_written) as f64 - beyond;
         (all * WINDOW as f64 / (self.bytes_per_window * end.max(1) as f64)).clamp(0.0, 1.0)
+    }
+}
+
+/// 24 bits of a number, whatever bits it differs from others by.
+pub(crate) fn hash(n: u64) -> u64 {
+    (n ^ n >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+}
+
+/// One of the numbers that a hash picks.
+pub(crate) fn one_of(list: &[i64], hash: u64) -> i64 {
+    match list.len() as u64 {
+        0 => 0,
+        count => list[(hash % count) as usize],
     }
 }
 

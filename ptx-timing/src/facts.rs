@@ -1,6 +1,6 @@
 //! What is known of an instruction while the rules of the assembler are applied.
 
-use ptx_isa::effect::{Access, Cache, Effect};
+use ptx_isa::effect::{Access, AsyncGroupOp, AsyncWork, Cache, Effect};
 use ptx_isa::matrix::Shape;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
@@ -329,6 +329,10 @@ fn units(shape: Shape) -> u32 {
     (columns / 2).max(16 + columns / 4)
 }
 
+/// Loads from shared memory that ptxas puts ahead of the first asynchronous copy of a group, under a predicate that is
+/// never true, as version 13.5 does for sm_90.
+const EMPTY_LOADS: u32 = 3;
+
 /// Kind and cache use of a memory access.
 fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut Instruction) {
     match effect {
@@ -353,8 +357,16 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
                 || matches!(instruction.class, Class::LoadGlobal | Class::LoadShared)
                     && results > 1;
             instruction.orders = instruction.class.is_memory() && !reads;
+            instruction.bypass_l1 = opcode.has(".cg");
         }
-        Effect::AsyncGroup(_) => instruction.orders = true,
+        Effect::AsyncGroup(group) => {
+            instruction.orders = true;
+            // Ahead of a group's first copy machine code has three loads that load nothing.
+            if group.of == AsyncWork::Copies && group.what == AsyncGroupOp::Commit {
+                instruction.units = 1 + EMPTY_LOADS;
+                instruction.extra_slots += EMPTY_LOADS;
+            }
+        }
         Effect::Bar(_)
         | Effect::Fence(_)
         | Effect::Trap

@@ -29,6 +29,7 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
     let (p, c) = (producer, consumer);
     let adds = |f: &Facts<'_>| matches!(f.op, Operation::Add | Operation::Sub);
     let add32 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
+    let add64 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S64 | Ty::U64));
     // VIADDMNMX, VIMNMX3.
     let bounds = |f: &Facts<'_>| {
         let plain = matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
@@ -48,6 +49,13 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
         (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd3),
         (Operation::Mul, _) if low_half(p) && add32(c) => Some(Class::IntMul),
         _ if add32(p) && add32(c) => Some(Class::IntAdd3),
+        // LEA and LEA.HI.X, IADD3 and IADD3.X.
+        (Operation::Shl, Operation::Add)
+            if p.plain("") == Some(Ty::B64) && p.constants == 1 && add64(c) =>
+        {
+            Some(Class::IntAdd64)
+        }
+        _ if add64(p) && add64(c) => Some(Class::IntAdd64),
         _ if logic(p) && logic(c) => Some(Class::Logic),
         // SHF.W takes its distance modulo 32.
         (Operation::And, Operation::Shl | Operation::Shr) if modulo_32(p, c) => Some(Class::Shift),

@@ -336,6 +336,8 @@ impl<'a> Rest<'a> {
         };
         let i = &self.piece.list[self.left[place] as usize];
         let freed: u32 = i.reads.iter().filter(|r| last(r)).map(|r| self.sizes.of(*r)).sum();
-        freed >= i.writes.iter().map(|w| self.sizes.of(*w)).sum()
+        // What it changes stays where it is.
+        let new = i.writes.iter().filter(|w| !i.reads.contains(w));
+        freed >= new.map(|w| self.sizes.of(*w)).sum()
     }
 }

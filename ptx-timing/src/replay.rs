@@ -369,9 +369,7 @@ impl Recorder<'_> {
                 self.add(space, Differs::default(), lanes);
             }
             Accessor::AsyncCopy => {
-                // Copies of 16 bytes bypass L1 (`.cg`; `.ca` of that size is rare).
-                let bypass_l1 = access.bytes == PIECE;
-                self.piece(access, Differs { does: own, copy: true, bypass_l1 });
+                self.piece(access, Differs { does: own, copy: true, bypass_l1: false });
             }
             Accessor::BulkCopy => {
                 self.piece(access, Differs { does: own, copy: true, bypass_l1: true });

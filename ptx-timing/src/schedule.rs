@@ -25,6 +25,8 @@ pub(crate) struct Schedule {
     pub peaks: Vec<(u32, u32)>,
     /// What instructions wait for besides their operands.
     pub waits: Vec<(u32, Waits)>,
+    /// The first instruction of each piece, and the one behind its last.
+    pieces: Vec<(u32, u32)>,
 }
 
 /// Blocks longer than this are scheduled in pieces of this size; the search is quadratic.
@@ -158,11 +160,24 @@ impl Schedule {
                 let found = waits(list, &order, barriers).into_iter();
                 out.waits.extend(found.map(|(i, waits)| (span.start as u32 + i, waits)));
             }
+            out.pieces.push((span.start as u32, span.stop as u32));
             if order.iter().enumerate().any(|(i, &o)| i as u32 != o) {
                 out.blocks.push((span.start as u32, order));
             }
         }
         out
+    }
+
+    /// The instructions of each piece in their order.
+    pub fn pieces(&self) -> impl Iterator<Item = Vec<u32>> {
+        self.pieces.iter().map(|&(start, stop)| {
+            let found = self.blocks.binary_search_by_key(&start, |b| b.0);
+            let order = found.ok().map(|at| &self.blocks[at].1);
+            order.map_or_else(
+                || (start..stop).collect(),
+                |order| order.iter().map(|o| start + o).collect(),
+            )
+        })
     }
 
     /// Reorders a warp's events block by block.
@@ -268,6 +283,7 @@ impl Graph {
             (span.start..span.stop).map(|pc| effect(code, pc)).collect();
         let latencies: Vec<u64> =
             (span.start..span.stop).map(|pc| latency(profile, code, pc)).collect();
+        let guards_after = u64::from(profile.issue.guard_latency);
         // Control stays where it is, at the end, as does what ends a block.
         let control = |i: usize| list[i].class == Class::Branch || list[i].splits;
         for late in 0..n {
@@ -279,7 +295,9 @@ impl Graph {
                 let war = l.writes.iter().any(|w| e.reads.contains(w) || e.guard == Some(*w));
                 let waw = l.writes.iter().any(|w| e.writes.contains(w));
                 let memory = ordered(effects[early], effects[late]) && !apart(list, early, late);
+                let guard = l.guard.filter(|g| e.writes.contains(g) && compares(e.class));
                 let distance = match () {
+                    () if guard.is_some() => latencies[early].max(guards_after),
                     () if raw => latencies[early],
                     () if war || waw || memory || control(late) || control(early) => 1,
                     () => continue,

@@ -23,7 +23,7 @@ struct Counter {
 }
 
 /// The first barrier that counts an instruction's results; nothing where they come at a known time.
-fn counted(i: &Instruction) -> Option<usize> {
+pub(crate) fn counted(i: &Instruction) -> Option<usize> {
     let short = matches!(
         i.class,
         Class::LoadShared

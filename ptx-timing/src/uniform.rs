@@ -9,9 +9,10 @@ use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::chains::unchanged;
+use crate::code::loops;
 use crate::event::Register;
 use crate::facts::Facts;
-use crate::uses::blocks_of;
+use crate::uses::{Uses, blocks_of, replace};
 
 /// Registers whose value is the same in all lanes of a warp as far as the text shows.
 pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
@@ -201,6 +202,24 @@ pub(crate) fn merge_atomics(function: &Function, facts: &mut [Facts<'_>]) {
             let instruction = &mut facts[i].instruction;
             instruction.one_lane = true;
             instruction.extra_slots += more;
+        }
+    }
+}
+
+/// Arguments that the text loads within a loop are in uniform registers ahead of it, unless a wide multiply-add takes
+/// them: that has no room for such a register.
+pub(crate) fn arguments_ahead_of_loops(function: &Function, facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let loops = loops(function);
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let [argument] = f.instruction.writes[..] else { continue };
+        let inside = loops.iter().any(|(start, end)| (*start..*end).contains(&(i as u32)));
+        let loads = f.instruction.class == Class::LoadParam && !f.folded;
+        let users = uses.uses.get(&argument).cloned().unwrap_or_default();
+        let takes = |u: &usize| facts[*u].instruction.class != Class::IntMulWide;
+        if loads && inside && uses.written_once(argument) && users.iter().all(takes) {
+            replace(facts, i, argument, &users);
         }
     }
 }

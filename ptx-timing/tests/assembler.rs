@@ -426,3 +426,80 @@ fn products_of_wmma() {
     let words: u32 = product.reads.iter().map(|r| code.words(*r)).sum();
     assert_eq!(words, 4 + 4 + 8);
 }
+
+/// A constant that is added to an address goes into the access, as inline assembly must write it; another use keeps the
+/// sum.
+#[test]
+fn accesses_add_a_constant_to_their_address() {
+    let sums = |body: &str| count(body, Class::IntAdd64) + count(body, Class::IntAdd);
+    let none = sums("ld.global.f32 %f1, [%rd4+256];");
+    let load = "ld.global.f32 %f1, [%rd20];";
+    assert_eq!(sums(&format!("add.s64 %rd20, %rd4, 256; {load}")), none);
+    assert_eq!(sums(&format!("add.s64 %rd20, %rd4, 16777216; {load}")), none + 1);
+    let used = "cvt.u32.u64 %r70, %rd20; cvt.rn.f32.u32 %f3, %r70; add.f32 %f1, %f1, %f3;";
+    assert_eq!(sums(&format!("add.s64 %rd20, %rd4, 256; {load} {used}")), none + 1);
+    let matrix = |second: &str| {
+        format!(
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r60}}, [%r5]; {second}\n\
+             xor.b32 %r63, %r60, %r61; cvt.rn.f32.u32 %f1, %r63;"
+        )
+    };
+    let [own, other] = [
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r61}, [%r5+32];",
+        "add.s32 %r62, %r5, 32; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r61}, [%r62];",
+    ]
+    .map(matrix);
+    assert_eq!(sums(&own), sums(&other));
+}
+
+/// A shift of 64 bits whose result one sum takes is done by the sum (LEA, LEA.HI.X), as a second sum is (IADD3); a shift
+/// that two take is not.
+#[test]
+fn sums_of_64_bits_take_in_shifts_and_sums() {
+    let load = "ld.global.u64 %rd20, [%rd1]; ld.global.u64 %rd21, [%rd1+8];";
+    let of = |body: &str| {
+        let used = "cvt.u32.u64 %r70, %rd23; shr.u64 %rd24, %rd23, 32; cvt.u32.u64 %r71, %rd24; \
+                    xor.b32 %r72, %r70, %r71; cvt.rn.f32.u32 %f1, %r72;";
+        let body = format!("{load} {body} {used}");
+        (count(&body, Class::Shift64), count(&body, Class::IntAdd64))
+    };
+    let (shifts, sums) = of("add.s64 %rd23, %rd20, %rd21;");
+    assert_eq!(of("shl.b64 %rd22, %rd20, 2; add.s64 %rd23, %rd21, %rd22;"), (shifts, sums));
+    assert_eq!(of("add.s64 %rd22, %rd20, %rd1; add.s64 %rd23, %rd21, %rd22;"), (shifts, sums));
+    let twice = "shl.b64 %rd22, %rd20, 2; add.s64 %rd25, %rd21, %rd22; add.s64 %rd26, %rd20, %rd22; \
+                 xor.b64 %rd23, %rd25, %rd26;";
+    assert_eq!(of(twice), (shifts + 1, sums + 1));
+}
+
+/// What conversions become, as ptxas 13.5 for sm_90 has it.
+#[test]
+fn conversions_by_what_they_become() {
+    let (to_half, half) = ("cvt.rn.f16.f32 h, %f2;", ".reg .b16 h;");
+    for (text, class) in [
+        ("cvt.sat.f32.f32 %f1, %f2;", Class::F32Add),
+        ("cvt.rni.f32.f32 %f1, %f2;", Class::Convert),
+        (&format!("{{{half} {to_half} cvt.f32.f16 %f1, h;}}"), Class::F16Single),
+        ("{.reg .b32 w; cvt.rna.tf32.f32 w, %f2; mov.b32 %f1, w;}", Class::ConvertTf32),
+        ("{.reg .b32 w; cvt.rn.f16x2.f32 w, %f2, %f1; mov.b32 %f1, w;}", Class::ConvertF16),
+        ("cvt.sat.u8.s32 %r60, %r1; cvt.rn.f32.u32 %f1, %r60;", Class::ConvertSaturating),
+        (&format!("{{{half} cvt.rzi.s16.f32 h, %f2; cvt.rn.f32.s16 %f1, h;}}"), Class::Convert),
+    ] {
+        assert!(count(text, class) > count("", class), "{text}");
+    }
+}
+
+/// An argument that the text loads in a loop is there ahead of it, but for a wide multiply-add.
+#[test]
+fn arguments_are_loaded_ahead_of_loops() {
+    let turns = |body: &str| {
+        let text = format!(
+            "mov.u32 %r60, 0;\nL: {body}\nadd.u32 %r60, %r60, 1; setp.lt.u32 %p1, %r60, %r2; @%p1 bra L;"
+        );
+        count(&text, Class::LoadParam) - count("", Class::LoadParam)
+    };
+    let sum = "ld.param.u32 %r61, [n]; xor.b32 %r62, %r60, %r61; cvt.rn.f32.u32 %f3, %r62; add.f32 %f1, %f1, %f3;";
+    assert_eq!(turns(sum), 0);
+    let wide = "ld.param.u64 %rd20, [a]; mul.wide.u32 %rd21, %r60, 4; add.s64 %rd22, %rd20, %rd21; \
+                ld.global.f32 %f3, [%rd22]; add.f32 %f1, %f1, %f3;";
+    assert!(turns(wide) > 0);
+}

@@ -204,6 +204,10 @@ pub struct CacheLevel {
     /// themselves; absent = they share that of reads, and what comes from device memory takes none.
     #[serde(default)]
     pub fill_cost: Option<f64>,
+    /// Clocks that a line takes more than `hit_latency`, each equally often: its slice lies nearer or farther. Which, a
+    /// hash of its address says. Empty = all take the same time.
+    #[serde(default)]
+    pub spread: Vec<i32>,
 }
 
 /// `[dram]`

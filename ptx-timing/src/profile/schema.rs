@@ -382,6 +382,12 @@ pub struct Issue {
     /// watched by itself.
     #[serde(default)]
     pub dependency_barriers: u32,
+    /// Cycles from the lower half of a sum of 64 bits, which the next sum takes, to the upper one, which others take.
+    #[serde(default)]
+    pub upper_half_latency: u32,
+    /// Whether machine code says itself how long the next instruction waits for results that come at a known time.
+    #[serde(default)]
+    pub known_waits: bool,
     /// Clocks more that a branch takes whose lanes go different ways, until they are together again.
     #[serde(default)]
     pub divergence_cycles: u32,
@@ -393,6 +399,10 @@ pub struct Issue {
 pub struct Pipe {
     /// Whether each scheduler has its own; otherwise the SM has one.
     pub per_scheduler: bool,
+    /// Of a pipe that all share: clocks that an instruction keeps its own scheduler from it for each clock that it keeps
+    /// all from it.
+    #[serde(default = "one")]
+    pub scheduler_cycles: u32,
 }
 
 /// `[class.NAME]`
@@ -452,6 +462,9 @@ pub struct Barrier {
     pub latency: u32,
     /// Cycles that each warp of the block adds to that.
     pub cycles_per_warp: f64,
+    /// Cycles until what a barrier counted or combined can be read, from when the block can go on.
+    #[serde(default)]
+    pub result_latency: u32,
 }
 
 /// `[launch]`

@@ -8,7 +8,7 @@ use super::report::PcCounts;
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
 use crate::cache::{Cache, CacheCounts, Evicted};
-use crate::dram::Dram;
+use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
 use crate::profile::{Atomics, Profile};
 
@@ -70,6 +70,8 @@ pub(super) struct Memory<'a> {
     atomic_units: Vec<u64>,
     /// Clocks that an SM waits longer for the other half of L2.
     far: u64,
+    /// Clocks that lines in L2 take more than the mean.
+    spread: Vec<i64>,
     /// SMs that go to L2 together, and what each such group has asked for last, by a hash of the line.
     together: usize,
     asked: Vec<[Asked; ASKED]>,
@@ -125,6 +127,11 @@ impl<'a> Memory<'a> {
             dram: Dram::new(profile),
             atomic_units: vec![0; profile.atomics.units.max(1) as usize],
             far: profile.l2.as_ref().map_or(0, |l2| l2.far_cycles.into()),
+            spread: profile
+                .l2
+                .iter()
+                .flat_map(|l2| l2.spread.iter().map(|clocks| i64::from(*clocks)))
+                .collect(),
             together,
             asked: vec![[Asked::default(); ASKED]; groups],
         }
@@ -493,7 +500,9 @@ impl<'a> Memory<'a> {
         if copies {
             cache.copy(lookup.place);
         }
-        let asked = now + wait + u64::from(l2.hit_latency);
+        // Device memory has another hash.
+        let apart = one_of(&self.spread, hash(address / LINE) >> 8);
+        let asked = (now + wait + u64::from(l2.hit_latency)).saturating_add_signed(apart);
         // When the half that is in charge of the line has it.
         let mut there = lookup.ready;
         if lookup.fill != 0 {

@@ -7,6 +7,7 @@
 
 mod distributor;
 mod error;
+mod known_waits;
 mod lines;
 mod memory;
 mod operands;
@@ -38,7 +39,7 @@ use crate::schedule::Schedule;
 use distributor::Distributor;
 use memory::Memory;
 use operands::OperandPorts;
-use ptx_isa::Class;
+use plan::Further;
 use sm::{Chip, Sm};
 use time::FRACTION;
 use warp::first_bad_event;
@@ -61,12 +62,6 @@ impl Config {
     pub const SOME_SECONDS: u64 = 20_000_000;
 }
 
-/// Clocks that a comparison's predicate takes longer to become a guard than its latency says.
-fn guard_extra(profile: &Profile) -> u64 {
-    let latency = profile.class.get(&Class::Compare).map_or(0, |c| c.latency);
-    profile.issue.guard_latency.saturating_sub(latency).into()
-}
-
 /// Simulates one launch of a kernel from its blocks' traces.
 pub fn run<S>(
     profile: &Profile,
@@ -85,6 +80,7 @@ where
     for (pc, waits) in &schedule.waits {
         plans[*pc as usize].waits = waits.clone();
     }
+    known_waits::put(profile, code, &schedule, registers, &mut plans);
     let blocks = source.blocks();
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
@@ -104,7 +100,7 @@ where
         plans: &plans,
         pipes: &pipes,
         registers,
-        guard_extra: guard_extra(profile),
+        further: Further::new(profile),
         operand_ports: OperandPorts::new(profile.issue.operand_words, &plans),
         memory: Memory::new(profile, sms),
         shapes: Rc::default(),

@@ -19,9 +19,14 @@ pub(super) type Takes = [u64; MOST_WANTS];
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
 pub(super) struct PipeTimes {
-    /// When each pipe of each scheduler is free, in 1/1024 clocks, scheduler by scheduler. A shared pipe has the
-    /// same time in all.
+    /// When each pipe of each scheduler is free, in 1/1024 clocks, scheduler by scheduler: of a shared pipe for this
+    /// scheduler.
     free: Vec<u64>,
+    /// When each shared pipe is free for all, and for each scheduler as far as only its own instructions count.
+    all: Vec<u64>,
+    own: Vec<u64>,
+    /// Clocks of one scheduler for a clock of a shared pipe.
+    scheduler_cycles: Vec<u64>,
     /// The first clock at which it takes an instruction, which may wait in its queue.
     takes: Vec<u64>,
     /// By scheduler: the first clock at which what an instruction wants takes it.
@@ -52,6 +57,9 @@ impl PipeTimes {
         };
         Self {
             free: vec![0; count * schedulers],
+            all: vec![0; count],
+            own: vec![0; count * schedulers],
+            scheduler_cycles: pipes.scheduler_cycles.clone(),
             takes: vec![0; count * schedulers],
             takes_wanted: vec![[0; MOST_WANTS]; schedulers],
             pipes_take: vec![0; schedulers * pipes.wants.len()],
@@ -120,26 +128,44 @@ impl PipeTimes {
         self.free[scheduler * self.busy.len() + usize::from(pipe)]
     }
 
-    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks). Returns whether it is one
-    /// that all schedulers share.
-    pub fn occupy(&mut self, scheduler: usize, pipe: u8, now: u64, busy: u64) -> bool {
+    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks); of that time it waits for
+    /// room elsewhere for `room`. Returns whether it is one that all schedulers share.
+    pub fn occupy(
+        &mut self,
+        scheduler: usize,
+        pipe: u8,
+        now: u64,
+        (busy, room): (u64, u64),
+    ) -> bool {
         let (pipe, count) = (usize::from(pipe), self.busy.len());
         self.busy[pipe] += busy;
         let at = scheduler * count + pipe;
-        let free = self.free[at].max(now * FRACTION) + busy;
-        let shared = self.shared >> pipe & 1 != 0;
-        let queue = if shared { self.shared_queue } else { self.own_queue };
+        let now = now * FRACTION;
+        if self.shared >> pipe & 1 == 0 {
+            let free = self.free[at].max(now) + busy;
+            // What the pipe is long busy with leaves the next one at the scheduler, which may choose another then.
+            let queue = if busy > 2 * FRACTION { 0 } else { self.own_queue };
+            self.set_free(scheduler, pipe, free, queue);
+            return false;
+        }
+        self.all[pipe] = self.all[pipe].max(now) + busy;
+        self.own[at] = self.own[at].max(now) + (busy - room) * self.scheduler_cycles[pipe] + room;
+        for scheduler in 0..self.ports.len() {
+            let free = self.all[pipe].max(self.own[scheduler * count + pipe]);
+            self.set_free(scheduler, pipe, free, self.shared_queue);
+        }
+        true
+    }
+
+    /// When a pipe of a scheduler is free, which takes instructions so many clocks before.
+    fn set_free(&mut self, scheduler: usize, pipe: usize, free: u64, queue: u64) {
+        let at = scheduler * self.busy.len() + pipe;
         let takes = (free / FRACTION).saturating_sub(queue);
         let changed = self.takes[at] != takes;
-        let schedulers = if shared { 0..self.ports.len() } else { scheduler..scheduler + 1 };
-        for scheduler in schedulers {
-            let at = scheduler * count + pipe;
-            (self.free[at], self.takes[at]) = (free, takes);
-            if changed {
-                self.update(scheduler, pipe);
-            }
+        (self.free[at], self.takes[at]) = (free, takes);
+        if changed {
+            self.update(scheduler, pipe);
         }
-        shared
     }
 }
 

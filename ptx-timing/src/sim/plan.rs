@@ -4,8 +4,11 @@ use smallvec::SmallVec;
 
 use super::error::SimulateError;
 use super::pipes::PORTS;
+use super::report::Stall;
 use super::time::fixed;
-use super::warp::state_bits;
+use super::warp::{
+    FROM_MEMORY, GUARD_EXTRA, IN_HALVES, PIPE_SHIFT, RegisterState, STATE_BITS, state_bits,
+};
 use crate::event::{AccessKind, Code, Detail, Instruction, Path, Register};
 use crate::profile::{ClassTiming, PathTiming, Profile};
 use crate::scoreboard::Waits;
@@ -61,10 +64,17 @@ pub(super) struct Plan {
     pub fragment: bool,
     /// A product of a warpgroup, which goes on while the warp does.
     pub product: bool,
+    /// A sum of 64 bits, which takes others half by half.
+    pub in_halves: bool,
+    /// Clocks that each access behind its first takes longer to come back.
+    pub access_latency: u64,
     /// What it costs where all lanes or some take another path.
     pub paths: [Option<PathTiming>; 2],
     /// Clocks that a result of memory takes besides: lanes that are added up first.
     pub added: u64,
+    /// Clocks that machine code itself puts between the instruction before and this one, and behind the last of a block.
+    pub gap: u64,
+    pub tail: u64,
 }
 
 /// What an instruction costs as it is executed.
@@ -79,7 +89,64 @@ pub(super) struct Cost {
     pub dispatch_cycles: u64,
 }
 
+/// Clocks more that results take to some of those that read them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Further {
+    /// To another pipe.
+    pub cross_pipe: u64,
+    /// From a comparison to what it guards.
+    pub guard: u64,
+    /// To what does not take a sum of 64 bits half by half.
+    pub upper_half: u64,
+}
+
+impl Further {
+    pub fn new(profile: &Profile) -> Self {
+        let compared = profile.class.get(&Class::Compare).map_or(0, |c| c.latency);
+        Self {
+            cross_pipe: profile.issue.cross_pipe_latency.into(),
+            guard: profile.issue.guard_latency.saturating_sub(compared).into(),
+            upper_half: profile.issue.upper_half_latency.into(),
+        }
+    }
+}
+
 impl Plan {
+    /// When its operands are there, not before a clock, and what it waits for last.
+    #[inline]
+    pub fn operands_at(
+        &self,
+        states: &[RegisterState],
+        from: (u64, Stall),
+        more: &Further,
+    ) -> (u64, Stall) {
+        let (mut at, mut reason) = from;
+        let mut wait = |state: RegisterState, extra: u64| {
+            let time = (state >> STATE_BITS) + extra;
+            if time > at {
+                at = time;
+                let memory = state & FROM_MEMORY != 0;
+                reason = if memory { Stall::Memory } else { Stall::Execution };
+            }
+        };
+        for &register in self.reads.iter() {
+            let state = states[register as usize];
+            let pipe = state >> PIPE_SHIFT & 63;
+            let same = state & FROM_MEMORY != 0 || self.pipe_mask >> pipe & 1 != 0;
+            let across = if same || state == 0 { 0 } else { more.cross_pipe };
+            let upper = if state & IN_HALVES != 0 && !self.in_halves { more.upper_half } else { 0 };
+            wait(state, across.max(upper));
+        }
+        for &register in self.writes.iter().chain(&self.waits) {
+            wait(states[register as usize], 0);
+        }
+        if let Some(register) = self.guard {
+            let state = states[register as usize];
+            wait(state, if state & GUARD_EXTRA != 0 { more.guard } else { 0 });
+        }
+        (at, reason)
+    }
+
     /// The costs with what depends on operands and lanes.
     pub fn cost(&self, detail: Detail) -> Cost {
         let usual = Cost {
@@ -118,6 +185,8 @@ impl Plan {
 pub(super) struct Pipes {
     pub names: Vec<String>,
     pub per_scheduler: Vec<bool>,
+    /// Clocks of one scheduler for a clock of a pipe that all share.
+    pub scheduler_cycles: Vec<u64>,
     /// What instructions want of them, see [`Plan::pipe_mask`]. The first one is nothing.
     pub wants: Vec<u64>,
 }
@@ -231,7 +300,7 @@ pub(super) fn plan(
         let times = if doubled { 1 + instruction.extra_slots } else { 1 };
         let clocks = 32.0 * f64::from(units * times) / timing.per_clock;
         let pipes: SmallVec<[u8; 2]> = match class {
-            Class::IntAdd | Class::ShiftLeft | Class::Move | Class::ConvertF16 => {
+            Class::IntAdd | Class::ShiftLeft | Class::Move => {
                 let busy = |p: &u8| work[usize::from(*p)];
                 pipes
                     .iter()
@@ -248,8 +317,7 @@ pub(super) fn plan(
         let interval = fixed(clocks) * u64::from(instruction.units);
         let all = instruction.reads.iter().chain(&instruction.writes).chain(&instruction.guard);
         registers = all.map(|r| *r as usize + 1).fold(registers, usize::max);
-        let compare = matches!(class, Class::Compare | Class::Compare64);
-        let state = state_bits(pipes.first().copied().unwrap_or(0), class.is_memory(), compare);
+        let state = state_bits(pipes.first().copied().unwrap_or(0), class);
         plans.push(Plan {
             pipe_mask: pipes.iter().fold(0, |m, p| m | 1 << (p & 63)),
             wants: 0,
@@ -287,10 +355,20 @@ pub(super) fn plan(
             pause: pause(profile, instruction),
             passes: if instruction.compares && class == Class::AtomicShared { 2 } else { 1 },
             added: 0,
+            gap: 0,
+            tail: 0,
             paths: [timing.other, timing.mixed],
             fragment: instruction.fragment,
             product: class == Class::MmaWarpgroup,
+            in_halves: class == Class::IntAdd64,
+            access_latency: 0,
         });
+        if let Some(plan) = plans.last_mut().filter(|_| class == Class::LoadMatrix) {
+            let shared = &profile.shared;
+            plan.added = timing.latency.saturating_sub(shared.latency).into();
+            plan.access_latency =
+                (f64::from(shared.extra_step_latency) - shared.step_cycles).max(0.0) as u64;
+        }
         if instruction.one_lane && !instruction.writes.is_empty() {
             let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());
             if let (Some(plan), Some((latency, interval))) = (plan, scan(profile)) {
@@ -300,7 +378,8 @@ pub(super) fn plan(
         }
     }
     let wants = wants(issue.operand_words, code, &mut plans);
-    Ok((plans, Pipes { names, per_scheduler, wants }, registers))
+    let scheduler_cycles = profile.pipes.values().map(|p| p.scheduler_cycles.into()).collect();
+    Ok((plans, Pipes { names, per_scheduler, scheduler_cycles, wants }, registers))
 }
 
 /// Says of each instruction whether it fetches operands and what it wants of the pipes; returns what there is to want.

@@ -7,16 +7,13 @@ use super::distributor::Distributor;
 use super::memory::Memory;
 use super::operands::{NOTHING, OperandPorts};
 use super::pipes::PipeTimes;
-use super::plan::{Pipes, Plan};
+use super::plan::{Further, Pipes, Plan};
 use super::record::Recording;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
-use super::warp::{
-    BarrierState, Block, Copies, FROM_MEMORY, GUARD_EXTRA, NEVER, PIPE_SHIFT, RegisterState,
-    STATE_BITS, Warp, local_base,
-};
+use super::warp::{BarrierState, Block, Copies, NEVER, STATE_BITS, Warp, local_base};
 use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
 use crate::profile::Profile;
 
@@ -64,7 +61,7 @@ pub(super) struct Chip<'a> {
     pub plans: &'a [Plan],
     pub pipes: &'a Pipes,
     pub registers: usize,
-    pub guard_extra: u64,
+    pub further: Further,
     pub operand_ports: OperandPorts,
     pub memory: Memory<'a>,
     /// Of the block that started last.
@@ -289,7 +286,7 @@ impl Sm {
         }
 
         // Result times.
-        let mut busy = cost.interval;
+        let (mut busy, mut room) = (cost.interval, 0);
         let mut done = start + cost.latency;
         if let Detail::Values(values) = event.detail {
             busy *= u64::from(values.max(1));
@@ -305,23 +302,25 @@ impl Sm {
         }
         *last = [event.pc, last[0]];
         // How long a product reads shared memory is in the units of its shape.
-        if let Detail::Memory { .. } = event.detail
+        if let Detail::Memory { count, .. } = event.detail
             && event.active != 0
             && !plan.product
             && let Some(block) = self.blocks[warp.block].as_ref()
         {
-            let (end, work) =
+            let (end, work, held) =
                 access(chip, (self.index, warp.place), start, event, (warp, block), counted);
             let second = plan.passes - 1;
             let apart = u64::from(chip.profile.atomics.shared_same_address_latency) * 2 * second;
-            done = done.max(end + plan.added + apart);
+            let behind = u64::from(count.saturating_sub(1)) * plan.access_latency;
+            done = done.max(end + plan.added + behind + apart);
             busy = busy.max(work * plan.passes);
+            room = held * plan.passes;
         }
         let state = done << STATE_BITS | plan.state;
         for &register in plan.writes.iter() {
             warp.registers[register as usize] = state;
         }
-        if self.pipes.occupy(scheduler, pipe, now, busy) {
+        if self.pipes.occupy(scheduler, pipe, now, (busy, room)) {
             self.first_scheduler = (scheduler + 1) % schedulers;
         }
         if plan.product {
@@ -342,6 +341,11 @@ impl Sm {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;
+        let next = warp.events.get(warp.position).map(|e| &chip.plans[e.pc as usize]);
+        let known = plan.tail.max(next.map_or(0, |next| next.gap));
+        if now + known > warp.free_at {
+            (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
+        }
         warp.wait_from = now + cost.issue_cycles;
         warp.join_groups(event.detail, now, plan.latency);
         // A dual-issued instruction may follow in the same clock.
@@ -382,28 +386,7 @@ impl Sm {
             if plan.global {
                 age = 0;
             }
-            let cross = u64::from(chip.profile.issue.cross_pipe_latency);
-            let mut wait = |state: RegisterState, extra: u64| {
-                let time = (state >> STATE_BITS) + extra;
-                if time > at {
-                    at = time;
-                    let memory = state & FROM_MEMORY != 0;
-                    reason = if memory { Stall::Memory } else { Stall::Execution };
-                }
-            };
-            for &register in plan.reads.iter() {
-                let state = warp.registers[register as usize];
-                let pipe = state >> PIPE_SHIFT & 63;
-                let same = state & FROM_MEMORY != 0 || plan.pipe_mask >> pipe & 1 != 0;
-                wait(state, if same || state == 0 { 0 } else { cross });
-            }
-            for &register in plan.writes.iter().chain(&plan.waits) {
-                wait(warp.registers[register as usize], 0);
-            }
-            if let Some(register) = plan.guard {
-                let state = warp.registers[register as usize];
-                wait(state, if state & GUARD_EXTRA != 0 { chip.guard_extra } else { 0 });
-            }
+            (at, reason) = plan.operands_at(&warp.registers, (at, reason), &chip.further);
         }
         warp.operands_at = at;
         warp.operands_reason = reason;
@@ -465,6 +448,16 @@ impl Sm {
             if let Some(warp) = self.warps[slot].as_mut() {
                 warp.free_at = open;
                 warp.free_reason = Stall::Barrier;
+                // What it counts or combines comes behind it.
+                let passed = warp.position.checked_sub(1).and_then(|at| warp.events.get(at));
+                if let Some(plan) = passed.map(|event| &chip.plans[event.pc as usize]) {
+                    let known = open + u64::from(chip.profile.barrier.result_latency);
+                    for &register in &plan.writes {
+                        let guards = chip.code.words.get(register as usize) == Some(&0);
+                        let known = known + if guards { chip.further.guard } else { 0 };
+                        warp.registers[register as usize] = known << STATE_BITS | plan.state;
+                    }
+                }
             }
             self.prepare(slot, chip);
         }
@@ -499,7 +492,7 @@ impl Sm {
 }
 
 /// Does the accesses of one instruction, one after the other. The clock at which the last one that the
-/// warp waits for is done, and the time that they take in the pipe. `place` is the SM and the slot of the
+/// warp waits for is done, the time that they take in the pipe, and how much of it they wait for room. `place` is the SM and the slot of the
 /// warp on the device.
 fn access(
     chip: &mut Chip<'_>,
@@ -508,14 +501,14 @@ fn access(
     event: Event,
     (warp, block): (&mut Warp, &Block),
     counted: usize,
-) -> (u64, u64) {
-    let Detail::Memory { first, count } = event.detail else { return (0, 0) };
+) -> (u64, u64, u64) {
+    let Detail::Memory { first, count } = event.detail else { return (0, 0, 0) };
     let list = warp.accesses.get(first as usize..first as usize + usize::from(count));
     let accesses = list.unwrap_or_default();
     let instruction = &chip.code.instructions[event.pc as usize];
     let beyond = accesses.iter().any(|a| a.space != Space::Shared);
     let local = local_base(place, chip.code.local_bytes);
-    let (mut done, mut work) = (0, 0);
+    let (mut done, mut work, mut room, mut read) = (0, 0, 0, 0);
     let mut shapes = block.shapes.borrow_mut();
     for &traced in accesses {
         let traced = match traced.space {
@@ -526,14 +519,19 @@ fn access(
         let side = beyond && traced.space == Space::Shared;
         // One follows the other through the pipe.
         let at = start + work / FRACTION;
-        work += cost.0.busy;
+        // What a copy reads goes on to shared memory: that takes a clock, and what its banks conflict.
+        let own = cost.0.busy;
+        let passes = if side { FRACTION + own.saturating_sub(read) } else { own };
+        read = if side { 0 } else { own };
+        work += passes;
         let counts = &mut chip.per_pc[counted];
         let (at, held) = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
         work += held;
+        room += held;
         match traced.differs.copy {
             true => warp.copies.pending = warp.copies.pending.max(at),
             false => done = done.max(at),
         }
     }
-    (done, work)
+    (done, work, room)
 }

@@ -5,25 +5,31 @@ use std::rc::Rc;
 
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
+use ptx_isa::Class;
+
 use crate::event::{BlockTrace, CopyGroup, Detail, Event, TracedAccess};
 
 /// Not ready until somebody says so.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// When a register can be read, and what decides about further waiting: the clock above
-/// [`STATE_BITS`] bits for the pipe that the value comes from, whether that is memory, and whether it
-/// takes longer to become a guard.
+/// [`STATE_BITS`] bits for the pipe that the value comes from, whether that is memory, whether it
+/// takes longer to become a guard, and whether its upper half comes later.
 pub(super) type RegisterState = u64;
 
-pub(super) const STATE_BITS: u32 = 8;
+pub(super) const STATE_BITS: u32 = 9;
 pub(super) const FROM_MEMORY: u64 = 1;
 pub(super) const GUARD_EXTRA: u64 = 2;
-pub(super) const PIPE_SHIFT: u32 = 2;
+pub(super) const IN_HALVES: u64 = 4;
+pub(super) const PIPE_SHIFT: u32 = 3;
 
-/// The lower bits of the states of results.
-pub(super) fn state_bits(pipe: u8, memory: bool, compare: bool) -> u64 {
+/// The lower bits of the states of results of a class.
+pub(super) fn state_bits(pipe: u8, class: Class) -> u64 {
     let flag = |set: bool, bit: u64| if set { bit } else { 0 };
-    u64::from(pipe & 63) << PIPE_SHIFT | flag(memory, FROM_MEMORY) | flag(compare, GUARD_EXTRA)
+    u64::from(pipe & 63) << PIPE_SHIFT
+        | flag(class.is_memory(), FROM_MEMORY)
+        | flag(matches!(class, Class::Compare | Class::Compare64), GUARD_EXTRA)
+        | flag(class == Class::IntAdd64, IN_HALVES)
 }
 
 /// A resident warp.

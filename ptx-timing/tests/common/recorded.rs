@@ -1,11 +1,14 @@
 //! Launches that were recorded on devices, and how near the model comes to them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ptx_interp::{Access, Kernel, LaunchParams, Memory};
 use ptx_parse::module::Module;
+use ptx_timing::code::KernelCode;
 use ptx_timing::replay::{Replay, replay};
+use ptx_timing::sim::Outcome;
 use ptx_timing::{Config, Profile};
 use serde_json::Value;
 
@@ -321,7 +324,7 @@ pub fn table(
             continue;
         }
         let config = Config { max_instructions: Some(4_000_000), ..Default::default() };
-        let (Replay { outcome, stats, .. }, seconds) = run(recorded, case, registers, config);
+        let (Replay { outcome, stats, code, .. }, seconds) = run(recorded, case, registers, config);
         let cold = &recorded.returned(case)["ncu_cold"];
         let counter = |k: &str| cold[k].as_f64().unwrap_or(0.0);
         let row = Row {
@@ -356,8 +359,48 @@ pub fn table(
             stats.thread_instructions as f64 / seconds,
             outcome.bound,
         );
+        if std::env::var_os("PIPES").is_some() {
+            print_pipes(&common::profile(recorded.device.1), &code, &outcome, &counter);
+        }
     }
     rows
+}
+
+/// Warp instructions by pipe as a share of all that the device executed, simulated and recorded; then the simulated ones
+/// by class. An instruction that has a choice counts half for each of its pipes.
+fn print_pipes(
+    profile: &Profile,
+    code: &KernelCode,
+    outcome: &Outcome,
+    counter: &dyn Fn(&str) -> f64,
+) {
+    let all = counter("smsp__inst_executed.sum").max(1.0);
+    let (mut pipes, mut classes) = (BTreeMap::new(), BTreeMap::new());
+    for (counts, i) in outcome.per_pc.iter().zip(&code.code.instructions) {
+        let share = counts.issue_slots as f64 / all;
+        *classes.entry(i.class.name()).or_insert(0.0) += share;
+        let of = profile.timing_of(i.class).map_or(&[][..], |t| &t.pipes);
+        for pipe in of {
+            *pipes.entry(pipe.as_str()).or_insert(0.0) += share / of.len() as f64;
+        }
+    }
+    let recorded = ["alu", "fma", "fp64", "xu", "lsu", "tensor", "uniform"].map(|pipe| {
+        let n = counter(&format!("sm__inst_executed_pipe_{pipe}.sum"));
+        format!("{pipe} {:.3}", n / all)
+    });
+    let branches = counter("smsp__inst_executed_op_branch.sum") / all;
+    println!("  device: {} branch {branches:.3}", recorded.join(" "));
+    for (title, shares) in [("model", pipes), ("by class", classes)] {
+        let mut list: Vec<(&str, f64)> = shares.into_iter().filter(|s| s.1 >= 0.0005).collect();
+        list.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let list: Vec<String> = list.iter().map(|(name, n)| format!("{name} {n:.3}")).collect();
+        println!("  {title}: {}", list.join(" "));
+    }
+    // A wavefront keeps the memory pipe for a clock.
+    let busy = outcome.pipe_use.iter().find(|(name, _)| name == "memory").map_or(0.0, |p| p.1);
+    let busy = busy * outcome.cycles as f64 * f64::from(profile.device.multiprocessors);
+    let waves = counter("l1tex__data_pipe_lsu_wavefronts.sum");
+    println!("  clocks of the memory pipes {busy:.0}, wavefronts of the device {waves:.0}");
 }
 
 /// A launch that was simulated in part and as a whole.
