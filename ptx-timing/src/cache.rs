@@ -430,6 +430,7 @@ mod tests {
             write_cost: 1.0,
             partial_write_cost: 1.0,
             fill_cost: None,
+            spread: Vec::new(),
         }
     }
 

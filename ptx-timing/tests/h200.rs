@@ -230,7 +230,12 @@ fn profile_holds_the_micro_benchmarks() {
         let values = if timing.value_latency > 0.0 { 32.0 } else { 1.0 };
         let whole = f64::from(timing.latency) + (values - 1.0) * timing.value_latency;
         assert!((whole - l).abs() <= 0.51, "{name}: latency {l}, {timing:?}");
-        assert!((timing.per_clock / values / r - 1.0).abs() < 0.02, "{name}: rate {r}, {timing:?}");
+        // Loops with less around the products say more exactly how long these take (`turns`).
+        let apart = if class == MmaLarge { 0.03 } else { 0.02 };
+        assert!(
+            (timing.per_clock / values / r - 1.0).abs() < apart,
+            "{name}: rate {r}, {timing:?}"
+        );
     }
     // Groups of two instructions: the recorded chain is the class and one more instruction.
     for (name, class, other) in [

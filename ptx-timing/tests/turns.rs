@@ -33,31 +33,31 @@ fn clocks(profile: &Profile, module: &Module, entry: &str, threads: u32, turns: 
 /// the turns of loads from shared memory.
 const FARTHER: [(&str, f64, f64); 19] = [
     ("bar_red", 0.78, 1.1),
-    ("bar_sync", 0.9, 1.34),
-    ("copy_ca", 0.58, 1.92),
-    ("copy_cg", 0.9, 2.1),
-    ("cvt_bf16", 0.66, 1.1),
-    ("cvt_f16", 0.66, 1.1),
-    ("cvt_f32", 0.84, 1.4),
+    ("bar_sync", 0.9, 1.4),
+    ("copy_ca", 0.58, 2.0),
+    ("copy_cg", 0.9, 2.15),
+    ("cvt_bf16", 0.66, 1.14),
+    ("cvt_f16", 0.66, 1.14),
+    ("cvt_f32", 0.84, 1.46),
     ("cvt_s8", 0.84, 1.2),
-    ("cvt_sat_f32", 0.88, 1.8),
+    ("cvt_sat_f32", 0.88, 1.85),
     ("cvt_tf32", 0.82, 1.25),
-    ("cvt_u8", 0.9, 1.22),
+    ("cvt_u8", 0.9, 1.28),
     ("ldg_2", 0.78, 1.1),
-    ("ldg_4", 0.35, 1.1),
+    ("ldg_4", 0.35, 1.14),
     ("ldg_cg", 0.52, 1.33),
     ("ldg", 0.82, 1.12),
     ("ldmatrix", 0.74, 1.3),
     ("lds", 0.9, 1.26),
-    ("nothing", 0.73, 1.14),
+    ("nothing", 0.73, 1.22),
     ("shfl", 0.68, 1.12),
 ];
 
 /// All others.
-const BOUND: f64 = 1.2;
+const BOUND: f64 = 1.23;
 
 /// How many of the 638 are within a tenth.
-const NEAR: usize = 480;
+const NEAR: usize = 490;
 
 #[test]
 fn turns_take_as_long_as_on_the_device() {
@@ -70,13 +70,26 @@ fn turns_take_as_long_as_on_the_device() {
     let cases: Vec<Value> = serde_json::from_str(&cases).unwrap();
     assert_eq!(cases.len(), 638);
     let profile = common::profile("H200");
-    let (mut near, mut wrong) = (0, String::new());
-    for case in &cases {
+    // The model repeats itself after a few turns.
+    let [few, many] = [8, 20];
+    let turn = |case: &Value| {
         let entry = case["entry"].as_str().unwrap();
         let threads = case["threads"].as_u64().unwrap() as u32;
-        let recorded = case["clocks"].as_f64().unwrap();
-        let [few, many] = [16, 48].map(|turns| clocks(&profile, &module, entry, threads, turns));
-        let model = (many - few) / 32.0;
+        let of = |turns| clocks(&profile, &module, entry, threads, turns);
+        (of(many) - of(few)) / f64::from(many - few)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let modelled: Vec<f64> = std::thread::scope(|scope| {
+        let parts = cases.chunks(cases.len().div_ceil(threads));
+        let workers: Vec<_> = parts
+            .map(|part| scope.spawn(|| part.iter().map(&turn).collect::<Vec<f64>>()))
+            .collect();
+        workers.into_iter().flat_map(|w| w.join().unwrap()).collect()
+    });
+    let (mut near, mut wrong) = (0, String::new());
+    for (case, model) in cases.iter().zip(modelled) {
+        let entry = case["entry"].as_str().unwrap();
+        let (threads, recorded) = (&case["threads"], case["clocks"].as_f64().unwrap());
         let ratio = model / recorded;
         println!("{entry:22} {threads:4} {model:8.1} / {recorded:8.1} = {ratio:.2}");
         near += usize::from((ratio - 1.0).abs() < 0.1);

@@ -388,6 +388,9 @@ pub struct Issue {
     /// Whether machine code says itself how long the next instruction waits for results that come at a known time.
     #[serde(default)]
     pub known_waits: bool,
+    /// Clocks more that a branch back takes, as a loop has it.
+    #[serde(default)]
+    pub back_cycles: u32,
     /// Clocks more that a branch takes whose lanes go different ways, until they are together again.
     #[serde(default)]
     pub divergence_cycles: u32,

@@ -56,9 +56,14 @@ struct State {
 }
 
 impl State {
-    fn put(&mut self, code: &Code, piece: &[u32], plans: &mut [Plan]) {
+    /// All that is known is over.
+    fn forget(&mut self) {
         self.written.drain(..).for_each(|r| self.registers[r as usize] = 0);
         self.pipes.fill(0);
+    }
+
+    fn put(&mut self, code: &Code, piece: &[u32], plans: &mut [Plan]) {
+        self.forget();
         let (mut last, mut fetched) = ([NOTHING; 2], 0);
         let (mut at, mut issued, mut ready) = (0, 0, 0);
         for (place, &pc) in piece.iter().enumerate() {
@@ -94,6 +99,11 @@ impl State {
                 ready = ready.max(done);
             }
             at += plan.issue_cycles;
+            // What branches inside comes out when all else is done.
+            if plan.holds && !plan.control {
+                (fetched, ready) = (0, 0);
+                self.forget();
+            }
         }
         // Those that come next, wherever that is, find all of them.
         if let Some(&last) = piece.last() {

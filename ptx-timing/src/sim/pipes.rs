@@ -143,9 +143,7 @@ impl PipeTimes {
         let now = now * FRACTION;
         if self.shared >> pipe & 1 == 0 {
             let free = self.free[at].max(now) + busy;
-            // What the pipe is long busy with leaves the next one at the scheduler, which may choose another then.
-            let queue = if busy > 2 * FRACTION { 0 } else { self.own_queue };
-            self.set_free(scheduler, pipe, free, queue);
+            self.set_free(scheduler, pipe, free, self.own_queue);
             return false;
         }
         self.all[pipe] = self.all[pipe].max(now) + busy;

@@ -64,7 +64,7 @@ pub(super) struct Plan {
     pub fragment: bool,
     /// A product of a warpgroup, which goes on while the warp does.
     pub product: bool,
-    /// A sum of 64 bits, which takes others half by half.
+    /// A sum of 64 bits, which takes others half by half, or what takes the lower half only.
     pub in_halves: bool,
     /// Clocks that each access behind its first takes longer to come back.
     pub access_latency: u64,
@@ -360,7 +360,8 @@ pub(super) fn plan(
             paths: [timing.other, timing.mixed],
             fragment: instruction.fragment,
             product: class == Class::MmaWarpgroup,
-            in_halves: class == Class::IntAdd64,
+            // Constant memory has addresses of 32 bits.
+            in_halves: matches!(class, Class::IntAdd64 | Class::LoadConst),
             access_latency: 0,
         });
         if let Some(plan) = plans.last_mut().filter(|_| class == Class::LoadMatrix) {

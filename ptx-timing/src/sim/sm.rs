@@ -341,8 +341,12 @@ impl Sm {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;
-        let next = warp.events.get(warp.position).map(|e| &chip.plans[e.pc as usize]);
-        let known = plan.tail.max(next.map_or(0, |next| next.gap));
+        let next = warp.events.get(warp.position);
+        if plan.control && next.is_some_and(|next| next.pc <= event.pc) {
+            warp.free_at += u64::from(chip.profile.issue.back_cycles);
+        }
+        let gap = next.map_or(0, |next| chip.plans[next.pc as usize].gap);
+        let known = plan.tail.max(gap);
         if now + known > warp.free_at {
             (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
         }
