@@ -452,8 +452,8 @@ fn accesses_add_a_constant_to_their_address() {
     assert_eq!(sums(&own), sums(&other));
 }
 
-/// A shift of 64 bits whose result one sum takes is done by the sum (LEA, LEA.HI.X), as a second sum is (IADD3); a shift
-/// that two take is not.
+/// A shift of 64 bits whose result one sum takes is done by the sum (LEA, LEA.HI.X), as a second sum is (IADD3); a
+/// shift that two take is not.
 #[test]
 fn sums_of_64_bits_take_in_shifts_and_sums() {
     let load = "ld.global.u64 %rd20, [%rd1]; ld.global.u64 %rd21, [%rd1+8];";

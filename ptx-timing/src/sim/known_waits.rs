@@ -1,8 +1,8 @@
 //! The waits that machine code has in itself.
 //!
 //! How long arithmetic takes is known, so the assembler writes into each instruction when the next one may issue. It
-//! counts as if no time passed at instructions that wait for memory: what such an instruction waits for does not shorten
-//! what those behind it wait for each other. Read off the control words of ptxas 13.5 for sm_90.
+//! counts as if no time passed at instructions that wait for memory: what such an instruction waits for does not
+//! shorten what those behind it wait for each other. Read off the control words of ptxas 13.5 for sm_90.
 
 use super::operands::{NOTHING, OperandPorts};
 use super::pipes::PORTS;

@@ -128,8 +128,8 @@ impl PipeTimes {
         self.free[scheduler * self.busy.len() + usize::from(pipe)]
     }
 
-    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks); of that time it waits for
-    /// room elsewhere for `room`. Returns whether it is one that all schedulers share.
+    /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks); of that time it waits
+    /// for room elsewhere for `room`. Returns whether it is one that all schedulers share.
     pub fn occupy(
         &mut self,
         scheduler: usize,

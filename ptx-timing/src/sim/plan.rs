@@ -72,7 +72,7 @@ pub(super) struct Plan {
     pub paths: [Option<PathTiming>; 2],
     /// Clocks that a result of memory takes besides: lanes that are added up first.
     pub added: u64,
-    /// Clocks that machine code itself puts between the instruction before and this one, and behind the last of a block.
+    /// Clocks that machine code itself puts between the instruction before and this one, and behind a block's last.
     pub gap: u64,
     pub tail: u64,
 }
