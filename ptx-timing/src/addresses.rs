@@ -95,11 +95,8 @@ fn addresses(user: &Facts<'_>, register: Register) -> bool {
     let times = user.arguments.iter().filter(|a| a.0 == Some(register)).count();
     match &user.place {
         Some(place) => place.base == Some(register) && times <= 1,
-        // What they read are addresses.
-        None => {
-            user.instruction.class == Class::LoadMatrix
-                || user.opcode.row.syntax.starts_with("cp.async.c")
-        }
+        // What loads of matrices and copies read are addresses.
+        None => user.instruction.class == Class::LoadMatrix || user.instruction.orders,
     }
 }
 

@@ -36,6 +36,7 @@ use crate::spill::{self, Spills};
 use crate::trips;
 use crate::uniform;
 use crate::unroll;
+use crate::uses::loops;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
 #[derive(Debug, Clone, Default)]
@@ -378,14 +379,6 @@ impl KernelCode {
             }
         }
     }
-}
-
-/// The loops of a function: from where a block further on leads back to, to the end of that block.
-pub(crate) fn loops(function: &Function) -> Vec<(u32, u32)> {
-    let blocks = &function.blocks;
-    let back = |b: usize| blocks[b].succs.iter().filter(move |s| **s as usize <= b);
-    let of = |b: usize| back(b).map(move |s| (blocks[*s as usize].start, blocks[b].end));
-    (0..blocks.len()).flat_map(of).collect()
 }
 
 /// Takes registers off an instruction's results that one of its micro-ops makes for another and nobody else

@@ -9,10 +9,9 @@ use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::chains::unchanged;
-use crate::code::loops;
 use crate::event::Register;
 use crate::facts::Facts;
-use crate::uses::{Uses, blocks_of, replace};
+use crate::uses::{Uses, blocks_of, loops, replace};
 
 /// Registers whose value is the same in all lanes of a warp as far as the text shows.
 pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {

@@ -52,6 +52,14 @@ pub(crate) fn blocks_of(function: &Function) -> Vec<usize> {
     out
 }
 
+/// The loops of a function: from where a block further on leads back to, to the end of that block.
+pub(crate) fn loops(function: &Function) -> Vec<(u32, u32)> {
+    let blocks = &function.blocks;
+    let back = |b: usize| blocks[b].succs.iter().filter(move |s| **s as usize <= b);
+    let of = |b: usize| back(b).map(move |s| (blocks[*s as usize].start, blocks[b].end));
+    (0..blocks.len()).flat_map(of).collect()
+}
+
 /// Folds an instruction away; its readers read its operands.
 pub(crate) fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
     facts[i].folded = true;

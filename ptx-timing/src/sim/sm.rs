@@ -341,15 +341,7 @@ impl Sm {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;
-        let next = warp.events.get(warp.position);
-        if plan.control && next.is_some_and(|next| next.pc <= event.pc) {
-            warp.free_at += u64::from(chip.profile.issue.back_cycles);
-        }
-        let gap = next.map_or(0, |next| chip.plans[next.pc as usize].gap);
-        let known = plan.tail.max(gap);
-        if now + known > warp.free_at {
-            (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
-        }
+        hold_known(warp, event.pc, now, chip);
         warp.wait_from = now + cost.issue_cycles;
         warp.join_groups(event.detail, now, plan.latency);
         // A dual-issued instruction may follow in the same clock.
@@ -492,6 +484,21 @@ impl Sm {
             // The others need not wait for a warp that has left.
             self.release(warp.block, now, chip);
         }
+    }
+}
+
+/// Lets a warp that has issued an instruction wait as machine code says, for what comes next to be there, and for a
+/// branch back.
+fn hold_known(warp: &mut Warp, pc: u32, now: u64, chip: &Chip<'_>) {
+    let plan = &chip.plans[pc as usize];
+    let next = warp.events.get(warp.position);
+    if plan.control && next.is_some_and(|next| next.pc <= pc) {
+        warp.free_at += u64::from(chip.profile.issue.back_cycles);
+    }
+    let gap = next.map_or(0, |next| chip.plans[next.pc as usize].gap);
+    let known = plan.tail.max(gap);
+    if now + known > warp.free_at {
+        (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
     }
 }
 
