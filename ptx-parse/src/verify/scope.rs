@@ -209,9 +209,10 @@ impl Scopes {
     }
 }
 
-/// Decimal digits. Zeros in front change nothing, as ptxas 13.5 reads them: `%r07` is `%r7`.
+/// Decimal digits without leading zeros.
 fn number(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
+    let canonical = !digits.is_empty() && (digits.len() == 1 || digits[0] != b'0');
+    if !canonical {
         return None;
     }
     digits.iter().try_fold(0u32, |n, d| {
