@@ -379,7 +379,6 @@ pub fn convert(m: &Match) -> Class {
     let rounds = [".rni", ".rzi", ".rmi", ".rpi"].iter().any(|r| m.has(r));
     match (is_float(to), is_float(from)) {
         _ if wide && (is_float(to) || is_float(from)) => Class::Convert64,
-        // Of 16 bits, of which predicates and additions take one word.
         (false, false) if to.is_int() && from.is_int() => {
             let narrows = from.bits() == 32 && to.bits() < 32;
             if m.has(".sat") && narrows { Class::ConvertSaturating } else { Class::ConvertInt }

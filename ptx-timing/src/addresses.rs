@@ -95,8 +95,12 @@ fn addresses(user: &Facts<'_>, register: Register) -> bool {
     let times = user.arguments.iter().filter(|a| a.0 == Some(register)).count();
     match &user.place {
         Some(place) => place.base == Some(register) && times <= 1,
-        // What loads of matrices and copies read are addresses.
-        None => user.instruction.class == Class::LoadMatrix || user.instruction.orders,
+        // What loads of matrices and copies read are addresses; `st.async` reads values, too.
+        None => match user.instruction.class {
+            Class::LoadMatrix => true,
+            Class::LoadGlobal => user.instruction.orders,
+            _ => false,
+        },
     }
 }
 

@@ -2,10 +2,7 @@
 
 mod common;
 
-use std::path::Path;
-use std::sync::Arc;
-
-use ptx_interp::{Access, Kernel, LaunchParams, Memory};
+use ptx_interp::{Access, LaunchParams, Memory};
 use ptx_parse::module::Module;
 use ptx_timing::replay::replay;
 use ptx_timing::{Config, Profile};
@@ -29,8 +26,7 @@ fn operands(entry: &str) -> Vec<u8> {
 /// Clocks of a launch of one block.
 fn clocks(profile: &Profile, module: &Module, entry: &str, case: (u32, u32, u32)) -> f64 {
     let (lanes, operand, threads) = case;
-    let index = ptx_parse::lower::entry_index(module, entry).unwrap();
-    let kernel = Kernel::decode(Arc::new(ptx_parse::lower::lower(module, index).unwrap()));
+    let kernel = common::kernel(module, entry);
     let memory = Memory::new(1 << 24).unwrap();
     let buffer = |name| memory.alloc(1 << 16, 256, name, Access::ReadWrite).unwrap();
     let (values, out, sink) = (buffer("values"), buffer("out"), buffer("sink"));
@@ -45,13 +41,7 @@ fn clocks(profile: &Profile, module: &Module, entry: &str, case: (u32, u32, u32)
 /// What the other path, and both, cost more than the usual one, by operand and number of lanes.
 #[test]
 fn the_other_path_takes_as_long_as_on_the_device() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
-    let text = std::fs::read_to_string(folder.join("paths.ptx")).unwrap();
-    let (module, diags) = ptx_parse::parse_and_verify(&text, "paths.ptx");
-    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let module = module.unwrap();
-    let cases = std::fs::read_to_string(folder.join("paths.json")).unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&cases).unwrap();
+    let (module, _, cases) = common::recordings(&common::timing_folder(), "paths");
     let profile = common::profile("H200");
     let number = |case: &Value, key: &str| case[key].as_u64().unwrap() as u32;
     let (mut usual, mut near, mut all) = ((0.0, 0.0), 0, 0);

@@ -4,10 +4,8 @@
 mod common;
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::Arc;
 
-use ptx_interp::{Access, Kernel, LaunchParams, Memory};
+use ptx_interp::{Access, LaunchParams, Memory};
 use ptx_parse::module::Module;
 use ptx_timing::replay::replay;
 use ptx_timing::{Config, Profile};
@@ -15,8 +13,7 @@ use serde_json::Value;
 
 /// Clocks of a launch of one block.
 fn clocks(profile: &Profile, module: &Module, entry: &str, threads: u32, turns: u32) -> f64 {
-    let index = ptx_parse::lower::entry_index(module, entry).unwrap();
-    let kernel = Kernel::decode(Arc::new(ptx_parse::lower::lower(module, index).unwrap()));
+    let kernel = common::kernel(module, entry);
     let memory = Memory::new(1 << 24).unwrap();
     let buffer = |name, bytes| memory.alloc(bytes, 256, name, Access::ReadWrite).unwrap();
     let (out, data) = (buffer("out", 1 << 20), buffer("data", 1 << 22));
@@ -61,13 +58,7 @@ const NEAR: usize = 490;
 
 #[test]
 fn turns_take_as_long_as_on_the_device() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing");
-    let text = std::fs::read_to_string(folder.join("turns.ptx")).unwrap();
-    let (module, diags) = ptx_parse::parse_and_verify(&text, "turns.ptx");
-    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let module = module.unwrap();
-    let cases = std::fs::read_to_string(folder.join("turns.json")).unwrap();
-    let cases: Vec<Value> = serde_json::from_str(&cases).unwrap();
+    let (module, _, cases) = common::recordings(&common::timing_folder(), "turns");
     assert_eq!(cases.len(), 638);
     let profile = common::profile("H200");
     // The model repeats itself after a few turns.

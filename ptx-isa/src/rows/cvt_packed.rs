@@ -2,7 +2,7 @@
 
 use super::float::rounding;
 use super::half::half_mode;
-use crate::class;
+use crate::class::{self, Class};
 use crate::matched::Match;
 use crate::meaning::{Cx, V};
 use crate::num::Rnd;
@@ -30,7 +30,7 @@ const CVT_RNA: Row = Row {
 const CVT_PACK: Row = Row {
     does: "Converts two integers to a narrow type with saturation and packs them.",
     section: "9.7.10.25",
-    class: class::convert,
+    class: |_| Class::ConvertInt,
     op: Operation::Convert,
     specials: false,
     ..ROW

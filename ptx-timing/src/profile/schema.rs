@@ -402,8 +402,8 @@ pub struct Issue {
 pub struct Pipe {
     /// Whether each scheduler has its own; otherwise the SM has one.
     pub per_scheduler: bool,
-    /// Of a pipe that all share: clocks that an instruction keeps its own scheduler from it for each clock that it keeps
-    /// all from it.
+    /// Of a pipe that all share: clocks that an instruction keeps its own scheduler from it for each clock that it
+    /// keeps all from it.
     #[serde(default = "one")]
     pub scheduler_cycles: u32,
 }

@@ -3,7 +3,11 @@
 #![allow(dead_code)]
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ptx_interp::Kernel;
+use ptx_parse::module::Module;
 
 /// The fact folder; tests that call this say that they need it.
 pub fn facts() -> PathBuf {
@@ -18,6 +22,27 @@ pub fn profile(name: &str) -> ptx_timing::Profile {
         Err(_) => name.to_owned(),
     };
     catalog.get(&name).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The recordings of launches in the repository.
+pub fn timing_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing")
+}
+
+/// Kernels of a folder, verified, their text, and what was recorded of them.
+pub fn recordings(folder: &Path, name: &str) -> (Module, String, Vec<serde_json::Value>) {
+    let file = format!("{name}.ptx");
+    let text = std::fs::read_to_string(folder.join(&file)).unwrap();
+    let (module, diags) = ptx_parse::parse_and_verify(&text, &file);
+    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+    let cases = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+    (module.unwrap(), text, serde_json::from_str(&cases).unwrap())
+}
+
+/// A kernel of a module.
+pub fn kernel(module: &Module, entry: &str) -> Kernel {
+    let index = ptx_parse::lower::entry_index(module, entry).unwrap();
+    Kernel::decode(Arc::new(ptx_parse::lower::lower(module, index).unwrap()))
 }
 
 /// A fact file as TOML.

@@ -1,10 +1,9 @@
 //! Launches that were recorded on devices, and how near the model comes to them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use ptx_interp::{Access, Kernel, LaunchParams, Memory};
+use ptx_interp::{Access, LaunchParams, Memory};
 use ptx_parse::module::Module;
 use ptx_timing::code::KernelCode;
 use ptx_timing::replay::{Replay, replay};
@@ -72,11 +71,6 @@ pub enum Registers {
     Estimated,
 }
 
-/// The recordings in the repository.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/timing")
-}
-
 /// Launches that were recorded, with the text of their kernels.
 pub struct Recorded {
     pub module: Module,
@@ -90,14 +84,8 @@ pub struct Recorded {
 
 impl Recorded {
     fn open(folder: PathBuf, name: &str, exact: bool) -> Self {
-        let file = format!("{name}.ptx");
-        let text = std::fs::read_to_string(folder.join(&file)).unwrap();
-        let (module, diags) = ptx_parse::parse_and_verify(&text, &file);
-        assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-        let cases = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
-        let cases: Value = serde_json::from_str(&cases).unwrap();
-        let cases = cases.as_array().unwrap().clone();
-        Self { module: module.unwrap(), text, cases, exact, device: H200 }
+        let (module, text, cases) = common::recordings(&folder, name);
+        Self { module, text, cases, exact, device: H200 }
     }
 
     /// The first recordings, beside the repository.
@@ -107,60 +95,60 @@ impl Recorded {
 
     /// Those in the repository: kernels of many kinds.
     pub fn second() -> Self {
-        Self::open(folder(), "kernels", false)
+        Self::open(common::timing_folder(), "kernels", false)
     }
 
     /// Those of another device that have been open for tuning longest.
     pub fn fresh() -> Self {
-        Self::open(folder(), "fresh", false).on(H100)
+        Self::open(common::timing_folder(), "fresh", false).on(H100)
     }
 
     pub fn third() -> Self {
-        Self::open(folder(), "third", false).on(H100)
+        Self::open(common::timing_folder(), "third", false).on(H100)
     }
 
     pub fn fourth() -> Self {
-        Self::open(folder(), "fourth", false).on(H100)
+        Self::open(common::timing_folder(), "fourth", false).on(H100)
     }
 
     /// Timed once as a whole; every second one by name was looked at since, the others are held back.
     pub fn fifth() -> Self {
-        Self::open(folder(), "fifth", false)
+        Self::open(common::timing_folder(), "fifth", false)
     }
 
     /// Atomics by where lanes and warps point.
     pub fn atomics() -> Self {
-        Self::open(folder(), "atomics", false)
+        Self::open(common::timing_folder(), "atomics", false)
     }
 
     /// Reads of what other SMs read, too.
     pub fn reads() -> Self {
-        Self::open(folder(), "reads", false)
+        Self::open(common::timing_folder(), "reads", false)
     }
 
     /// Stores by where lanes and warps point.
     pub fn writes() -> Self {
-        Self::open(folder(), "writes", false)
+        Self::open(common::timing_folder(), "writes", false)
     }
 
     /// Streams that are read and stored, by number, width and size.
     pub fn mixed() -> Self {
-        Self::open(folder(), "mixed", false)
+        Self::open(common::timing_folder(), "mixed", false)
     }
 
     /// Written by somebody who never saw the model; held back as a whole until `seventh` was there.
     pub fn sixth() -> Self {
-        Self::open(folder(), "sixth", false)
+        Self::open(common::timing_folder(), "sixth", false)
     }
 
     /// By another author, who never saw the model either, and held back as a whole.
     pub fn seventh() -> Self {
-        Self::open(folder(), "seventh", false)
+        Self::open(common::timing_folder(), "seventh", false)
     }
 
     /// By a third author; every third one by name is held back.
     pub fn eighth() -> Self {
-        Self::open(folder(), "eighth", false)
+        Self::open(common::timing_folder(), "eighth", false)
     }
 
     /// Whether a launch comes second, fourth and so on by name.
@@ -194,9 +182,7 @@ impl Recorded {
 fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) -> (Replay, f64) {
     let id = case["id"].as_str().unwrap();
     let module = &recorded.module;
-    let entry = ptx_parse::lower::entry_index(module, case["entry"].as_str().unwrap()).unwrap();
-    let program = ptx_parse::lower::lower(module, entry).unwrap();
-    let kernel = Kernel::decode(Arc::new(program));
+    let kernel = common::kernel(module, case["entry"].as_str().unwrap());
     let memory = Memory::new(1 << 30).unwrap();
     let dim = |k: &str| {
         let list: Vec<u32> =
@@ -366,8 +352,8 @@ pub fn table(
     rows
 }
 
-/// Warp instructions by pipe as a share of all that the device executed, simulated and recorded; then the simulated ones
-/// by class. An instruction that has a choice counts half for each of its pipes.
+/// Warp instructions by pipe as a share of all that the device executed, simulated and recorded; then the simulated
+/// ones by class. An instruction that has a choice counts half for each of its pipes.
 fn print_pipes(
     profile: &Profile,
     code: &KernelCode,
