@@ -35,6 +35,16 @@ pub struct Fragment {
     pub elem: Elem,
 }
 
+/// How the elements of a register are moved.
+struct Access {
+    /// Bytes of each access.
+    bytes: usize,
+    /// Accesses per register.
+    pieces: usize,
+    /// Bits from one to the next.
+    shift: usize,
+}
+
 impl Fragment {
     fn extent(&self) -> (usize, usize) {
         let Shape { m, n, k } = self.shape;
@@ -139,12 +149,17 @@ impl Fragment {
         stride: u64,
         mut read: impl FnMut(u64, usize) -> Result<u64, E>,
     ) -> Result<Vec<[u64; 32]>, E> {
-        let (bytes, pieces, shift) = self.access();
+        let Access { bytes, pieces, shift } = self.access(layout);
         let mut out = vec![[0u64; 32]; self.registers()];
         let own = self.lanes(pieces);
-        for (reg, lanes) in out.iter_mut().enumerate() {
+        for reg in 0..out.len() {
             let first = self.first(reg);
-            for (v, own) in lanes.iter_mut().zip(own.chunks_exact(pieces)) {
+            // Of smaller matrices several registers hold the same elements, which are loaded once.
+            if let Some(same) = (0..reg).find(|r| self.first(*r) == first) {
+                out[reg] = out[same];
+                continue;
+            }
+            for (v, own) in out[reg].iter_mut().zip(own.chunks_exact(pieces)) {
                 for (sub, (row, col)) in own.iter().enumerate() {
                     let at = self.offset(layout, stride, first.0 + row, first.1 + col);
                     *v |= read(at, bytes)? << (shift * sub);
@@ -162,7 +177,7 @@ impl Fragment {
         regs: &[[u64; 32]],
         mut write: impl FnMut(u64, usize, u64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (bytes, pieces, shift) = self.access();
+        let Access { bytes, pieces, shift } = self.access(layout);
         let own = self.lanes(pieces);
         for (reg, lanes) in regs.iter().enumerate() {
             let first = self.first(reg);
@@ -178,10 +193,24 @@ impl Fragment {
         Ok(())
     }
 
-    /// Bytes per access, accesses per register and their distance in bits.
-    fn access(&self) -> (usize, usize, usize) {
-        let bits = self.elem.bits();
-        if bits < 8 { (4, 1, 0) } else { (bits / 8, self.elem.per_register(), bits % 64) }
+    /// How a register is loaded and stored: at once where its elements are neighbours in memory, as they are in a
+    /// matrix that lies as the fragment has it.
+    fn access(&self, layout: Layout) -> Access {
+        let (bits, per) = (self.elem.bits(), self.elem.per_register());
+        if bits < 8 {
+            return Access { bytes: 4, pieces: 1, shift: 0 };
+        }
+        let (first, second) = (self.own(0, 0), self.own(0, 1));
+        let step = (second.0 - first.0, second.1 - first.1);
+        let together = match layout {
+            Layout::Row => step == (0, 1),
+            Layout::Col => step == (1, 0),
+        };
+        if together && per > 1 {
+            Access { bytes: bits / 8 * per, pieces: 1, shift: 0 }
+        } else {
+            Access { bytes: bits / 8, pieces: per, shift: bits % 64 }
+        }
     }
 
     /// The matrix as raw elements, row after row (A, C, D) or column after column (B).
