@@ -21,6 +21,9 @@ struct Loop {
     first: u32,
     /// Instructions of a turn.
     len: usize,
+    /// What comes from the entry on, if that is not the start: the instructions ahead of it, and its code with the
+    /// turns that go along.
+    entered: Option<(usize, Version)>,
     /// The first turn, where it is apart.
     apart: Option<Version>,
     versions: Vec<Version>,
@@ -59,26 +62,36 @@ impl Loops {
         let mut stands_for = Vec::new();
         let mut versions = Vec::new();
         let apart = candidate.apart.then_some(1);
-        for turns in apart.into_iter().chain(candidate.turns.iter().copied()) {
+        // Instructions that the first turn does not have.
+        let ahead = candidate
+            .entry
+            .filter(|_| candidate.behind_entry.is_some())
+            .map_or(0, |e| (candidate.start..e).filter(|i| pc(*i).is_some()).count());
+        let entered = candidate.behind_entry.map(|turns| (turns + 1, ahead));
+        let whole = apart.into_iter().chain(candidate.turns.iter().copied());
+        for (turns, skipped) in entered.into_iter().chain(whole.map(|turns| (turns, 0))) {
             leaders.push(code.len() as u32);
             let mut now: HashMap<Register, Register> = HashMap::new();
             let mut events = Vec::new();
             for turn in 0..turns {
                 let last = turn + 1 == turns;
                 for (at, pc) in pcs.iter().enumerate() {
-                    let needless = !last && once.contains(pc) || turn > 0 && in_first.contains(pc);
-                    if needless || known.contains(pc) {
+                    let first_turn = usize::from(at < skipped);
+                    let needless =
+                        !last && once.contains(pc) || turn > first_turn && in_first.contains(pc);
+                    if needless || known.contains(pc) || turn < first_turn {
                         continue;
                     }
                     let own =
                         renaming.copy(&code[*pc as usize], *pc, (turn, last), &mut now, words);
-                    events.push(((turn * pcs.len() + at) as u32, code.len() as u32));
+                    events.push(((turn * pcs.len() + at - skipped) as u32, code.len() as u32));
                     stands_for.push(*pc);
                     code.push(own);
                 }
             }
             versions.push(Version { turns, events });
         }
+        let entered = entered.map(|(_, ahead)| (ahead, versions.remove(0)));
         let apart = apart.map(|_| versions.remove(0));
         let mut asks = Vec::new();
         if let (Some(compare), Some(&branch)) = (candidate.asks.and_then(pc), pcs.last()) {
@@ -93,8 +106,21 @@ impl Loops {
                 stands_for.extend([compare, branch]);
             }
         }
-        self.list.push(Loop { first, len: pcs.len(), apart, versions, asks });
+        self.list.push(Loop { first, len: pcs.len(), entered, apart, versions, asks });
         stands_for
+    }
+
+    /// The code of a loop that is entered in its middle by these events, and how many it stands for.
+    fn entered(&self, events: &[Event]) -> Option<(&Version, usize)> {
+        let first = events.first()?.pc;
+        let (own, ahead, version) = self.list.iter().find_map(|own| {
+            let (ahead, version) = own.entered.as_ref()?;
+            (own.first + *ahead as u32 == first).then_some((own, *ahead, version))
+        })?;
+        let len = version.turns * own.len - ahead;
+        let through = (ahead..).zip(events.get(..len)?);
+        let whole = through.into_iter().all(|(i, e)| e.pc == own.first + (i % own.len) as u32);
+        whole.then_some((version, len))
     }
 
     /// Puts the code for several turns into the place of turns that follow each other.
@@ -107,6 +133,14 @@ impl Loops {
         let mut done = 0;
         let mut at = 0;
         while at < events.len() {
+            if let Some((version, len)) = self.entered(&events[at..]) {
+                out.extend_from_slice(&events[done..at]);
+                let turn = |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
+                out.extend(version.events.iter().map(turn));
+                at += len;
+                done = at;
+                continue;
+            }
             let Some(own) = self.list.iter().find(|l| l.first == events[at].pc) else {
                 at += 1;
                 continue;

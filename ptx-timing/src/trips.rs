@@ -40,16 +40,64 @@ fn signed(constant: u64, ty: Ty) -> i64 {
     ((constant << unused) as i64) >> unused
 }
 
-/// A number of turns for each loop of a function that has one. What the facts say is what the text does: nothing has
-/// been folded.
-pub(crate) fn trips(function: &Function, facts: &[Facts<'_>]) -> Vec<Trip> {
+/// A loop, by the numbers of its function's instructions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range {
+    pub start: u32,
+    /// The guarded branch at its end.
+    pub branch: u32,
+    /// Where it is entered, if that is not its start. What lies between the two comes behind the first half turn:
+    /// `bra.uni B; A: …; B: …; @p bra A;`.
+    pub entry: Option<u32>,
+}
+
+/// The loops of a function that end with a guarded branch. Of those that go on with a branch behind the one that
+/// leaves, machine code rotates what is entered in its middle; the others are as they are written.
+pub(crate) fn loops(function: &Function, facts: &[Facts<'_>]) -> Vec<Range> {
     let found = function.blocks.iter().filter_map(|b| {
-        let branch = (b.end as usize).checked_sub(1)?;
-        let Flow::Bra(target) = function.insts[branch].flow else { return None };
+        let last = b.end.checked_sub(1)?;
+        let Flow::Bra(target) = function.insts[last as usize].flow else { return None };
         let start = function.blocks[target as usize].start;
-        let back = start <= b.start;
-        let turns = back.then(|| turns(function, facts, start as usize, branch)).flatten()?;
-        Some(Trip { branch: branch as u32, turns })
+        if start > b.start {
+            return None;
+        }
+        if function.insts[last as usize].guard.is_some() {
+            return Some(Range { start, branch: last, entry: entry(function, facts, start, last) });
+        }
+        // The branch that leaves goes right behind this one.
+        let branch = last.checked_sub(1).filter(|_| b.start == last)?;
+        let exit = &function.insts[branch as usize];
+        let Flow::Bra(behind) = exit.flow else { return None };
+        let leaves = exit.guard.is_some() && function.blocks[behind as usize].start == b.end;
+        let entry = entry(function, facts, start, last).filter(|_| leaves && start < branch)?;
+        Some(Range { start, branch, entry: Some(entry) })
+    });
+    found.collect()
+}
+
+/// Where the instructions from `start` to `last` are entered, if at one other place than the start.
+fn entry(function: &Function, facts: &[Facts<'_>], start: u32, last: u32) -> Option<u32> {
+    let before = start.checked_sub(1)? as usize;
+    let falls = facts[before].instruction.guard.is_some()
+        || !matches!(function.insts[before].flow, Flow::Bra(_) | Flow::Ret | Flow::Exit);
+    if falls {
+        return None;
+    }
+    let outside = (0..).zip(&function.insts).filter(|(i, _)| !(start..=last).contains(i));
+    let mut entries = outside.filter_map(|(_, inst)| {
+        let Flow::Bra(target) = inst.flow else { return None };
+        Some(function.blocks[target as usize].start).filter(|t| (start..=last).contains(t))
+    });
+    let found = entries.next().filter(|e| *e > start)?;
+    entries.all(|e| e == found).then_some(found)
+}
+
+/// A number of turns for each loop of a function that has one; a first half turn counts as one. What the facts say is
+/// what the text does: nothing has been folded.
+pub(crate) fn trips(function: &Function, facts: &[Facts<'_>]) -> Vec<Trip> {
+    let found = loops(function, facts).into_iter().filter_map(|range| {
+        let turns = turns(function, facts, range)?;
+        Some(Trip { branch: range.branch, turns })
     });
     found.collect()
 }
@@ -65,8 +113,13 @@ fn constant(facts: &[Facts<'_>], r: Register) -> Option<u64> {
     f.constant_move.then(|| f.arguments.first()?.1).flatten()
 }
 
-fn turns(function: &Function, facts: &[Facts<'_>], start: usize, branch: usize) -> Option<usize> {
+fn turns(function: &Function, facts: &[Facts<'_>], range: Range) -> Option<usize> {
+    let Range { start, branch, entry } = range;
+    let (start, branch) = (start as usize, branch as usize);
     let (_, negated) = function.insts[branch].guard.as_ref()?;
+    // What leaves is not what goes on.
+    let Flow::Bra(target) = function.insts[branch].flow else { return None };
+    let leaves = function.blocks[target as usize].start as usize != start;
     let guard = facts[branch].instruction.guard?;
     let mut comparisons = writers(facts, guard);
     let compare = comparisons.next().filter(|i| (start..branch).contains(i))?;
@@ -112,10 +165,14 @@ fn turns(function: &Function, facts: &[Facts<'_>], start: usize, branch: usize) 
             () if f.opcode.has(".ge") || f.opcode.has(".hs") => order.is_ge(),
             () => return None,
         };
-        Some(holds != *negated)
+        Some(holds != (*negated != leaves))
     };
     let next = |n: i64| signed(n.wrapping_add(step) as u64, ty);
-    let mut n = if compare > second { next(from) } else { from };
+    let begun = |i: usize| entry.is_none_or(|e| i >= e as usize);
+    if !begun(compare) {
+        return None;
+    }
+    let mut n = if compare > second && begun(second) { next(from) } else { from };
     let mut turns = 1;
     while goes_on(n)? {
         n = next(n);

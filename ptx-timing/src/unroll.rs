@@ -11,7 +11,7 @@ use ptx_parse::code::{Flow, Function};
 
 use crate::event::Register;
 use crate::facts::Facts;
-use crate::trips::{self, Trip};
+use crate::trips::{self, Range, Trip};
 use crate::uniform;
 
 /// Turns that one block stands for if nobody knows how many there are, the most first.
@@ -52,8 +52,12 @@ const TURN: u32 = 72;
 pub(crate) struct Candidate {
     pub start: u32,
     pub end: u32,
+    /// Where the loop is entered, if that is not its start: what lies behind comes ahead of all turns.
+    pub entry: Option<u32>,
     /// Turns that one block stands for, the most first.
     pub turns: Vec<usize>,
+    /// Turns that make a block together with what comes from the entry on, if any do.
+    pub behind_entry: Option<usize>,
     /// Whether the first turn is one by itself, under a predicate, before it is known how many follow.
     pub apart: bool,
     /// The comparison that tells whether a turn follows, where machine code has to ask how many turns of each kind
@@ -88,20 +92,16 @@ pub(crate) fn candidates(
         return Vec::new();
     }
     let same = uniform::same_in_lanes(facts);
-    let found = function.blocks.iter().filter_map(|b| {
-        let branch = (b.end as usize).checked_sub(1)?;
-        let Flow::Bra(target) = function.insts[branch].flow else { return None };
-        let start = function.blocks[target as usize].start;
-        let inside = |other: u32| start < other && other < b.end;
+    let found = trips::loops(function, facts).into_iter().filter_map(|range| {
+        let Range { start, branch, entry } = range;
+        let inside = |other: u32| start < other && other <= branch && Some(other) != entry;
         // Blocks that are executed under a predicate belong to the one around them.
-        let joined = |i: &u32| facts[*i as usize].continues;
-        let whole =
-            function.blocks.iter().map(|b| b.start).filter(|s| inside(*s)).all(|s| joined(&s));
-        if start > b.start || !whole {
+        let joined = |i: u32| facts[i as usize].continues;
+        if !function.blocks.iter().map(|b| b.start).filter(|s| inside(*s)).all(joined) {
             return None;
         }
-        let trip = trips.iter().find(|t| t.branch as usize == branch);
-        candidate(most, source, function, facts, &same, (start, b.end), trip)
+        let trip = trips.iter().find(|t| t.branch == branch);
+        candidate(most, source, function, facts, &same, range, trip)
     });
     found.collect()
 }
@@ -137,6 +137,25 @@ impl Body<'_, '_> {
 
     fn fixed(&self, r: Register) -> bool {
         self.writers(r).next().is_none()
+    }
+
+    /// Registers whose value is known in each turn of a loop that is written out: those that the comparison reads, and
+    /// others that start with a constant and have one added.
+    fn counters(&self, compared: &[Register]) -> Vec<Register> {
+        let mut found = compared.to_vec();
+        for &i in self.list.iter().filter(|i| self.step(**i).is_some()) {
+            let r = self.facts[i].instruction.writes[0];
+            let mut others = (0..self.facts.len())
+                .filter(|j| *j != i && self.facts[*j].instruction.writes.contains(&r));
+            let starts = others.next().is_some_and(|j| {
+                let f = &self.facts[j];
+                f.constant_move && !self.list.contains(&j)
+            });
+            if starts && others.next().is_none() && !found.contains(&r) {
+                found.push(r);
+            }
+        }
+        found
     }
 
     /// Whether a step makes a counter that only the comparison reads, or addresses into whose accesses it fits, those
@@ -232,10 +251,10 @@ fn candidate(
     function: &Function,
     facts: &[Facts<'_>],
     same: &HashMap<Register, bool>,
-    (start, end): (u32, u32),
+    Range { start, branch, entry }: Range,
     trip: Option<&Trip>,
 ) -> Option<Candidate> {
-    let branch = end as usize - 1;
+    let branch = branch as usize;
     let guard = facts[branch].instruction.guard.filter(|_| !facts[branch].folded)?;
     let before = start.checked_sub(1).map_or(0, |i| function.insts[i as usize].span.end);
     let text = source.get(before as usize..function.insts[branch].span.end as usize)?;
@@ -268,8 +287,10 @@ fn candidate(
     let stores = |i: &usize| facts[*i].instruction.class == Class::StoreGlobal;
     let stays = body.list.iter().any(|i| stores(i) || together(i));
     let equality = facts[compare].opcode.has(".ne") || facts[compare].opcode.has(".eq");
-    let turns = match trip {
-        Some(trip) => known(size, trip.turns)?,
+    // What comes ahead of all turns is no turn.
+    let ahead = usize::from(entry.is_some());
+    let mut turns = match trip {
+        Some(trip) => known(size, trip.turns.checked_sub(ahead)?)?,
         None => {
             let more = most + FOR_SHARED_LOAD * shared;
             let most = more.max(if global > 0 { WITH_GLOBAL_LOADS } else { 0 }).min(MOST);
@@ -281,31 +302,37 @@ fn candidate(
                 0 => turns <= LEFT_OVER && !stays,
                 _ => turns <= LEFT_OVER_OF_FEW && !stays && bounded,
             };
-            // Those that end at a number are counted where that is one away each time.
-            let by_one =
-                |r: &Register| body.writers(*r).any(|i| matches!(body.step(i), Some(1 | -1)));
-            let some = match (equality, short) {
-                (true, _) if reads.iter().any(by_one) => TURNS[..1].to_vec(),
-                (false, true) => vec![TURNS[0], 3, TURNS[1]],
-                _ => TURNS.to_vec(),
+            let some = match short && !equality {
+                true => vec![TURNS[0], 3, TURNS[1]],
+                false => TURNS.to_vec(),
             };
             (size <= most).then_some(some)?
         }
     };
-    let whole = trip.is_some_and(|t| turns[0] == t.turns);
-    let mut folds = body.folds(if whole { reads } else { &[] }, &steps_and_test);
+    let whole = trip.is_some_and(|t| turns[0] + ahead == t.turns);
+    let counters = if whole { body.counters(reads) } else { Vec::new() };
+    let mut folds = body.folds(&counters, &steps_and_test);
     if whole {
         folds.known.extend([compare as u32, branch as u32]);
-        folds.known.extend(reads.iter().flat_map(|r| body.writers(*r)).map(|i| i as u32));
+        folds.known.extend(counters.iter().flat_map(|r| body.writers(*r)).map(|i| i as u32));
+    }
+    // All turns, or those that are left over of their number, go with what comes ahead.
+    let behind_entry = entry.and(trip).map(|trip| match whole {
+        true => turns.remove(0),
+        false => (trip.turns - ahead) % turns[0],
+    });
+    if behind_entry.is_some() {
+        turns.truncate(usize::from(!whole));
     }
     let only = all.iter().filter(|i| body.only_counts(**i, compare, &folds.first));
     let mut once: Vec<u32> = only.map(|i| *i as u32).collect();
     once.extend([compare as u32, branch as u32]);
     let steps = all.into_iter().filter_map(|i| Some((i as u32, body.step(i)?))).collect();
     let unsigned = matches!(facts[compare].opcode.types().last(), Some(Ty::U32 | Ty::U64));
-    let apart = trip.is_none() && !equality && unsigned;
+    let apart = trip.is_none() && unsigned && entry.is_none();
     let asks = trip.is_none().then_some(compare as u32);
-    Some(Candidate { start, end, turns, apart, asks, once, steps, folds })
+    let end = branch as u32 + 1;
+    Some(Candidate { start, end, entry, turns, behind_entry, apart, asks, once, steps, folds })
 }
 
 /// How many turns one block stands for where the text tells how many there are; `None` = one.

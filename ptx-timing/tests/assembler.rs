@@ -212,8 +212,39 @@ fn loops_of_known_turns_are_written_out() {
     assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 16);
 }
 
-/// Turns that nobody knows: four at once, and two of those that are left over unless they are counted, up to a size
-/// that grows with loads.
+/// A loop that is entered in its middle, `A` of `B A B A`: what comes ahead is written out with the turns that are left
+/// over, and of all of them if there are few. Counts are those of ptxas 13.5.
+#[test]
+fn loops_entered_in_their_middle_are_rotated() {
+    let all = |size: usize, start: &str, test: &str| {
+        let half = chain(size);
+        let body = format!(
+            "mov.u32 %r50, {start};\nbra.uni A;\nB:\n{half}\nA:\n{half}add.s32 %r50, %r50, -1;\n{test}\nC:\n"
+        );
+        let (_, code) = kernel(&body);
+        let all = code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count();
+        // Without the text's own.
+        all / size - 2
+    };
+    let leaves = "setp.eq.s32 %p2, %r50, 0;\n@%p2 bra C;\nbra.uni B;";
+    let goes_on = "setp.ne.s32 %p2, %r50, 0;\n@%p2 bra B;";
+    for test in [leaves, goes_on] {
+        for size in [4, 10, 20] {
+            assert_eq!(all(size, "5", test), 1 + 4 * 2, "{size} {test}");
+        }
+        assert_eq!(all(20, "20", test), (1 + 2) + 6 * 2, "{test}");
+        assert_eq!(all(4, "%r2", test), (4 + 2) * 2, "{test}");
+        assert_eq!(all(10, "%r2", test), 0, "{test}");
+    }
+    // What goes on with a branch of its own stays as it is where it is entered at its start.
+    let (_, code) = kernel(&format!(
+        "mov.u32 %r50, 5;\nB:\n{}add.s32 %r50, %r50, -1;\n{leaves}\nC:\n",
+        chain(8)
+    ));
+    assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 8);
+}
+
+/// Turns that nobody knows: four at once, and two of those that are left over, up to a size that grows with loads.
 #[test]
 fn loops_of_unknown_turns_are_repeated() {
     let global =
@@ -231,11 +262,12 @@ fn loops_of_unknown_turns_are_repeated() {
         ("shfl.sync.bfly.b32 %r60, %r60, 1, 31, -1; bar.sync 0;".to_owned(), 16),
     ];
     for (more, most) in cases {
-        assert_eq!(turns(most, "ne", "%r2", &more), 4, "{more}");
-        assert_eq!(steps(most, "ne.u32", (4, "%r2"), &more), 4 + 2, "{more}");
+        assert_eq!(steps(most, "ne.s32", (1, "%r2"), &more), 4 + 2, "{more}");
+        assert_eq!(steps(most, "ne.s32", (4, "%r2"), &more), 4 + 2, "{more}");
         assert_eq!(steps(most, "lt.s32", (1, "%r2"), &more), 4 + 2, "{more}");
         // Of numbers without a sign the first turn is apart.
         assert_eq!(turns(most, "lt", "%r2", &more), 1 + 4 + 2, "{more}");
+        assert_eq!(turns(most, "ne", "%r2", &more), 1 + 4 + 2, "{more}");
         assert_eq!(turns(most + 1, "ne", "%r2", &more), 0, "{more}");
     }
     // Two and one that are left over of short loops go under predicates, in one block.
@@ -243,7 +275,7 @@ fn loops_of_unknown_turns_are_repeated() {
     assert_eq!(turns(4, "lt", "%r2", ""), 1 + 4 + 2);
     assert_eq!(turns(3, "lt", "%r2", "st.global.f32 [%rd5], %f1;"), 1 + 4 + 2);
     // Where lanes leave one by one, what they do together stays.
-    assert_eq!(turns(8, "ne", "%r1", ""), 4);
+    assert_eq!(turns(8, "ne", "%r1", ""), 1 + 4 + 2);
     assert_eq!(turns(8, "ne", "%r1", "bar.sync 0;"), 0);
     assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
 }
