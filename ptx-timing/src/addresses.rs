@@ -16,7 +16,7 @@ use crate::uses::{Uses, blocks_of, replace, times_written};
 /// there.
 pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
-    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
+    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts, false);
     let block = blocks_of(function);
     let made = times_written(facts);
     let bases: HashSet<Register> = facts

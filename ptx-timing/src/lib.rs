@@ -13,6 +13,7 @@
 
 pub mod access;
 mod addresses;
+mod allocate;
 mod assemble;
 pub mod atomic;
 pub mod banks;
@@ -37,6 +38,7 @@ mod layout;
 mod live;
 mod moves;
 pub mod occupancy;
+mod order;
 mod paths;
 mod predicate;
 mod pressure;

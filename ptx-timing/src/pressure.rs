@@ -1,6 +1,6 @@
 //! How many words of registers an order of a block's instructions keeps alive.
 
-use crate::event::{AccessKind, Code, Instruction, Register};
+use crate::event::{Code, Instruction, Register};
 use crate::live;
 use ptx_isa::Class;
 
@@ -54,7 +54,7 @@ impl Sizes {
         Self { words, fetched, routines }
     }
 
-    fn of(&self, register: Register) -> u32 {
+    pub fn of(&self, register: Register) -> u32 {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
     }
 
@@ -62,7 +62,7 @@ impl Sizes {
         self.fetched.get(register as usize).copied().unwrap_or(false)
     }
 
-    fn scratch(&self, class: Class) -> u32 {
+    pub fn scratch(&self, class: Class) -> u32 {
         if self.routines { scratch(class) } else { 0 }
     }
 
@@ -116,8 +116,8 @@ fn scratch(class: Class) -> u32 {
 
 /// What lives at a point of a block, going backwards.
 #[derive(Debug, Clone)]
-struct Point {
-    live: live::Set,
+pub(crate) struct Point {
+    pub live: live::Set,
     words: u32,
     /// What is fetched anew in a block, and how often what is left of the block reads it.
     left: Vec<(Register, u32)>,
@@ -125,7 +125,7 @@ struct Point {
 
 impl Point {
     /// Goes over an instruction; the most words that live around it.
-    fn back(&mut self, i: &Instruction, sizes: &Sizes) -> u32 {
+    pub fn back(&mut self, i: &Instruction, sizes: &Sizes) -> u32 {
         // Results need a place even if nobody reads them.
         let dead: u32 =
             i.writes.iter().filter(|w| !self.live.contains(**w)).map(|w| sizes.of(*w)).sum();
@@ -184,38 +184,8 @@ impl Piece<'_> {
         order.iter().rev().fold(most, |most, i| most.max(at.back(&self.list[*i as usize], sizes)))
     }
 
-    /// The same where registers are at hand. A load keeps those that its address was in until its result is
-    /// read: it may read them late, so whatever takes their place would have to wait. Its result lies in
-    /// one of them. And what a loop reads is fetched ahead of it, not in each turn.
-    pub fn peak_at_ease(&self, order: &[u32], sizes: &Sizes) -> u32 {
-        let list = |place: usize| &self.list[order[place] as usize];
-        let mut at = self.behind(sizes);
-        let mut living = vec![0; order.len()];
-        // Words that become free at each place.
-        let mut freed = vec![0; order.len()];
-        for place in (0..order.len()).rev() {
-            let after = at.clone();
-            living[place] = at.back(list(place), sizes);
-            let gone = |r: &&Register| !after.live.contains(**r) && !list(place).writes.contains(r);
-            freed[place] = list(place).reads.iter().filter(gone).map(|r| sizes.of(*r)).sum();
-        }
-        for place in 0..order.len() {
-            let load = list(place);
-            let loads = matches!(load.class, Class::LoadGlobal | Class::LoadShared)
-                && load.kind == AccessKind::Load;
-            let results: u32 = load.writes.iter().map(|w| sizes.of(*w)).sum();
-            let kept = freed[place].saturating_sub(results);
-            if !loads || kept == 0 {
-                continue;
-            }
-            let used = |i: usize| list(i).reads.iter().any(|r| load.writes.contains(r));
-            let end = (place + 1..order.len()).find(|i| used(*i)).unwrap_or(order.len());
-            living[place + 1..end].iter_mut().for_each(|words| *words += kept);
-        }
-        living.into_iter().max().unwrap_or(0)
-    }
-
-    fn behind(&self, sizes: &Sizes) -> Point {
+    /// What lives behind all of them.
+    pub fn behind(&self, sizes: &Sizes) -> Point {
         let mut live = self.end.clone();
         let gone: Vec<Register> = live.iter().filter(|r| sizes.fetched(*r)).collect();
         gone.into_iter().for_each(|r| live.remove(r));

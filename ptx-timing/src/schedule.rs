@@ -5,16 +5,13 @@
 //! first used, several times too long in an unrolled loop. This pass does list scheduling by
 //! critical path, as an assembler does, under the dependences of registers and memory.
 
-use std::cmp::Reverse;
-
-use crate::effects::{MemoryEffect, apart, effect, ordered};
 use crate::event::{Code, Event, Register};
-use crate::flights::{Flights, flights, loads as loads_words};
+use crate::flights::flights;
 use crate::live;
+use crate::order::{Choice, Graph, USUAL};
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
 use crate::scoreboard::{Waits, waits};
-use ptx_isa::Class;
 
 /// Issue order of every basic block that is worth reordering, by its first instruction.
 #[derive(Debug, Clone, Default)]
@@ -31,31 +28,6 @@ pub(crate) struct Schedule {
 
 /// Blocks longer than this are scheduled in pieces of this size; the search is quadratic.
 const WINDOW: usize = 512;
-
-/// A load goes ahead with no more instructions than this, itself among them.
-const GROUP: usize = 24;
-
-/// Instructions that could go next, of which the most urgent ones are tried.
-const TRIED: usize = 6;
-
-/// How registers are shared out between loads and what is computed.
-#[derive(Clone, Copy)]
-struct Choice {
-    /// Words that loads leave to others.
-    reserve: u32,
-    /// Whether values are made before they are needed, where nothing else can go.
-    fills: bool,
-    /// Loads whose results nobody has read yet, at most.
-    flights: usize,
-    /// Whether the first reader of a load ends its way; else the last does.
-    until_first: bool,
-}
-
-/// Loads take all.
-const USUAL: Choice = Choice { reserve: 0, fills: false, flights: usize::MAX, until_first: false };
-
-/// What is tried besides: words that loads leave to others, and whether values are made before they are needed.
-const CHOICES: [(u32, bool); 3] = [(0, true), (4, true), (8, true)];
 
 /// The instructions of a block, or of a piece of a long one: the first and the one behind the last.
 struct Span {
@@ -108,21 +80,24 @@ impl Schedule {
         let mut room = registers.max(free).saturating_sub(own);
         let mut orders = Vec::with_capacity(spans.len());
         for span in &spans {
-            let graph = Graph::new(profile, code, span);
+            let graph = Graph::new(profile, code, span.start..span.stop);
             let order = graph.order();
             let piece = span.piece(code);
             let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
+            // What is computed beside loads may go late.
+            let late = piece.as_ref().filter(|_| saves);
+            let late = late.map_or(0, |piece| piece.registers(&graph.late_order(), &sizes));
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > room)).map(|piece| {
                 let lean = piece.lean(&graph.before, &sizes);
                 (piece, graph, lean)
             });
-            orders.push((order, peak, lean));
+            orders.push((order, peak, late, lean));
         }
         // What blocks need that take registers of which more cost resident warps, and how many loads they have under
         // way at most.
         let mut dear = vec![(0, 0); orders.len()];
-        for ((_, _, lean), dear) in orders.iter().zip(&mut dear) {
+        for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
@@ -138,7 +113,8 @@ impl Schedule {
         let most = dear.iter().map(|d| d.0).max().unwrap_or(0);
         let barriers = profile.issue.dependency_barriers as usize;
         let mut out = Self::default();
-        for ((span, (mut order, mut peak, lean)), dear) in spans.iter().zip(orders).zip(dear) {
+        for ((span, (mut order, mut peak, late, lean)), dear) in spans.iter().zip(orders).zip(dear)
+        {
             if !saves {
                 peak = lean.map(|(_, _, (_, least))| least);
             } else if let Some((piece, graph, (least, _))) = lean
@@ -151,7 +127,7 @@ impl Schedule {
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
-                let more = piece.peak_at_ease(&order, &sizes).min(room);
+                let more = piece.registers(&order, &sizes).max(late).min(room);
                 peak = peak.map(|peak| peak.max(more));
             }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
@@ -228,309 +204,12 @@ impl Span {
     }
 }
 
-fn latency(profile: &Profile, code: &Code, pc: usize) -> u64 {
-    let class = code.instructions[pc].class;
-    let of_memory = match class {
-        Class::LoadShared | Class::LoadMatrix => profile.shared.latency,
-        Class::LoadConst => profile.constant.latency,
-        // The assembler does not know where a load will hit.
-        Class::LoadGlobal | Class::Texture => {
-            profile.l2.as_ref().map_or(profile.dram.latency, |l2| l2.hit_latency)
-        }
-        _ => 0,
-    };
-    let own = profile.timing_of(class).map_or(0, |t| t.latency);
-    u64::from(own.max(of_memory)).max(1)
-}
-
-/// What has to come before what.
-struct Graph {
-    /// Successors with the clocks that lie between, and predecessors.
-    successors: Vec<Vec<(usize, u64)>>,
-    before: Vec<Vec<u32>>,
-    /// Clocks from an instruction to the end along the longest path.
-    height: Vec<u64>,
-    /// The scheduler's own pipe that an instruction goes through, and the clocks that it keeps it.
-    pipe: Vec<Option<(usize, u64)>>,
-    /// How many instructions read the predicate that each makes.
-    made: Vec<u32>,
-    /// Which instructions make the predicates that each reads.
-    guards: Vec<Vec<u32>>,
-}
-
-/// The pipe of a scheduler that takes nothing else for some clocks once it took the instruction; nothing
-/// where there is a choice of pipes, or one that all schedulers share.
-fn own_pipe(profile: &Profile, class: Class) -> Option<(usize, u64)> {
-    let timing = profile.timing_of(class)?;
-    let [name] = &timing.pipes[..] else { return None };
-    let (index, (_, pipe)) = profile.pipes.iter().enumerate().find(|(_, (n, _))| *n == name)?;
-    let clocks = 32.0 * f64::from(profile.issue.schedulers) / timing.per_clock;
-    pipe.per_scheduler.then_some((index, (clocks.round() as u64).max(1)))
-}
-
-/// Whether an instruction makes predicates.
-fn compares(class: Class) -> bool {
-    matches!(class, Class::Compare | Class::Compare64)
-}
-
-impl Graph {
-    fn new(profile: &Profile, code: &Code, span: &Span) -> Self {
-        let list = &code.instructions[span.start..span.stop];
-        let n = list.len();
-        let mut successors: Vec<Vec<(usize, u64)>> = vec![Vec::new(); n];
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); n];
-        let effects: Vec<MemoryEffect> =
-            (span.start..span.stop).map(|pc| effect(code, pc)).collect();
-        let latencies: Vec<u64> =
-            (span.start..span.stop).map(|pc| latency(profile, code, pc)).collect();
-        let guards_after = u64::from(profile.issue.guard_latency);
-        // Control stays where it is, at the end, as does what ends a block.
-        let control = |i: usize| list[i].class == Class::Branch || list[i].splits;
-        for late in 0..n {
-            let l = &list[late];
-            for early in 0..late {
-                let e = &list[early];
-                let reads = |r: &Register| l.reads.contains(r) || l.guard.as_ref() == Some(r);
-                let raw = e.writes.iter().any(reads);
-                let war = l.writes.iter().any(|w| e.reads.contains(w) || e.guard == Some(*w));
-                let waw = l.writes.iter().any(|w| e.writes.contains(w));
-                let memory = ordered(effects[early], effects[late]) && !apart(list, early, late);
-                let guard = l.guard.filter(|g| e.writes.contains(g) && compares(e.class));
-                let distance = match () {
-                    () if guard.is_some() => latencies[early].max(guards_after),
-                    () if raw => latencies[early],
-                    () if war || waw || memory || control(late) || control(early) => 1,
-                    () => continue,
-                };
-                successors[early].push((late, distance));
-                before[late].push(early as u32);
-            }
-        }
-        let mut height = vec![0_u64; n];
-        for i in (0..n).rev() {
-            height[i] = successors[i].iter().map(|&(s, d)| height[s] + d).max().unwrap_or(0);
-        }
-        let pipe = list.iter().map(|i| own_pipe(profile, i.class)).collect();
-        // How many instructions read the predicate that each makes, and who makes those that each reads.
-        let predicate = |r: &Register| code.words.get(*r as usize) == Some(&0);
-        let mut made = vec![0; n];
-        let mut guards = vec![Vec::new(); n];
-        for late in 0..n {
-            let reads = list[late].reads.iter().chain(&list[late].guard).filter(|r| predicate(r));
-            for r in reads {
-                let maker = (0..late).rev().find(|i| list[*i].writes.contains(r));
-                let Some(maker) = maker.filter(|i| compares(list[*i].class)) else { continue };
-                made[maker] += 1;
-                guards[late].push(maker as u32);
-            }
-        }
-        Self { successors, before, height, pipe, made, guards }
-    }
-
-    /// An order by critical path, as offsets: of the instructions whose operands are there the one from
-    /// which the way is longest.
-    fn order(&self) -> Vec<u32> {
-        let mut clock = Clock::new(self);
-        while let Some(first) = clock.next() {
-            clock.now = clock.now.max(first);
-            let could = clock.ready.iter().filter(|i| clock.start(**i) <= clock.now);
-            let best =
-                could.max_by_key(|i| (!clock.short(**i), self.height[**i as usize], Reverse(**i)));
-            let Some(&best) = best else { break };
-            // Where there is no predicate left, the time passes until one is.
-            let others = clock.ready.iter().filter(|i| !clock.short(**i));
-            match others.map(|i| clock.start(*i)).min().filter(|_| clock.short(best)) {
-                Some(later) => clock.now = later,
-                None => clock.issue(best),
-            }
-        }
-        clock.order
-    }
-
-    /// Of some orders for which registers last the usual one, or one that a warp alone is through with in less than
-    /// three quarters of the time.
-    fn best_within(
-        &self,
-        piece: &Piece<'_>,
-        lean: &[u32],
-        sizes: &Sizes,
-        (room, usual): (u32, Choice),
-    ) -> Vec<u32> {
-        let order = |choice: &Choice| {
-            let rest = Rest::new(piece, lean.to_vec(), sizes, room);
-            let order = self.order_within(rest, piece, *choice);
-            (self.clocks(&order), order)
-        };
-        let first = order(&usual);
-        let choices = CHOICES.map(|(reserve, fills)| Choice { reserve, fills, ..usual });
-        let others = choices.iter().map(order).min_by_key(|o| o.0);
-        // What other warps hide anyway is not worth another order.
-        others.filter(|(clocks, _)| clocks * 4 < first.0 * 3).unwrap_or(first).1
-    }
-
-    /// The clocks until a warp alone has issued all instructions in an order.
-    fn clocks(&self, order: &[u32]) -> u64 {
-        let mut clock = Clock::new(self);
-        for &i in order {
-            clock.now = clock.now.max(clock.start(i));
-            clock.issue(i);
-        }
-        clock.now
-    }
-
-    /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
-    /// do; besides, values are made when they are needed.
-    fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
-        let mut flights = Flights::new(piece, choice.flights, choice.until_first);
-        let mut loads: Vec<u32> = (0..piece.list.len() as u32)
-            .filter(|i| loads_words(&piece.list[*i as usize]))
-            .collect();
-        loads.sort_by_key(|i| Reverse(self.height[*i as usize]));
-        let mut clock = Clock::new(self);
-        while let Some(next) = rest.next() {
-            // Loads of which nothing waits for others.
-            // Few at a time go in their order, so that those whose results are taken together are.
-            let more = match () {
-                () if flights.full() => 0,
-                () if choice.flights < usize::MAX => 1,
-                () => loads.len(),
-            };
-            let ahead = loads.iter().take(more);
-            let ahead = ahead.filter_map(|load| self.pending(*load, &clock)).take(TRIED);
-            let found = ahead.into_iter().find(|group| rest.take(group, choice.reserve));
-            if let Some(group) = found {
-                group.iter().for_each(|i| flights.issue(*i));
-                group.iter().for_each(|i| clock.issue(*i));
-                loads.retain(|load| !group.contains(load));
-                continue;
-            }
-            let could = |i: &&u32| {
-                clock.earliest[**i as usize] <= clock.now && (**i == next || !clock.short(**i))
-            };
-            let mut others: Vec<u32> = clock.ready.iter().filter(could).copied().collect();
-            others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
-            let (needed, early): (Vec<u32>, Vec<u32>) =
-                others.into_iter().partition(|i| *i == next || rest.frees(*i));
-            let waits = |i: &u32| flights.full() && loads_words(&piece.list[*i as usize]);
-            let early = early.into_iter().filter(|i| choice.fills && !waits(i)).take(TRIED);
-            let mut tried = needed.into_iter().take(TRIED).chain(early);
-            let found = tried.find(|i| rest.take(&[*i], 0));
-            let later = clock.ready.iter().map(|i| clock.earliest[*i as usize]);
-            match (found, later.filter(|t| *t > clock.now).min()) {
-                (Some(i), _) => {
-                    flights.issue(i);
-                    clock.issue(i);
-                    loads.retain(|load| *load != i);
-                }
-                // The time passes until there is another one.
-                (None, Some(later)) => clock.now = later,
-                (None, None) => {
-                    rest.take(&[next], 0);
-                    flights.issue(next);
-                    clock.issue(next);
-                    loads.retain(|load| *load != next);
-                }
-            }
-        }
-        clock.order
-    }
-
-    /// A load with all that it needs and that is not there yet, if nothing of that has to wait.
-    fn pending(&self, load: u32, clock: &Clock<'_>) -> Option<Vec<u32>> {
-        let mut group = vec![load];
-        let mut at = 0;
-        while let Some(&i) = group.get(at) {
-            at += 1;
-            if clock.earliest[i as usize] > clock.now || group.len() > GROUP || clock.short(i) {
-                return None;
-            }
-            for &b in &self.before[i as usize] {
-                if !clock.issued[b as usize] && !group.contains(&b) {
-                    group.push(b);
-                }
-            }
-        }
-        group.sort_unstable();
-        Some(group)
-    }
-}
-
-/// An order under way.
-struct Clock<'a> {
-    graph: &'a Graph,
-    now: u64,
-    waits: Vec<usize>,
-    earliest: Vec<u64>,
-    ready: Vec<u32>,
-    issued: Vec<bool>,
-    order: Vec<u32>,
-    /// When each pipe takes the next instruction.
-    free: Vec<u64>,
-    /// How many instructions have still to read the predicate that each made, and how many predicates are in use.
-    unread: Vec<u32>,
-    predicates: usize,
-}
-
-/// Predicates of a warp.
-const PREDICATES: usize = 7;
-
-impl<'a> Clock<'a> {
-    fn new(graph: &'a Graph) -> Self {
-        let n = graph.height.len();
-        let waits: Vec<usize> = graph.before.iter().map(Vec::len).collect();
-        let ready = (0..n as u32).filter(|i| waits[*i as usize] == 0).collect();
-        let order = Vec::with_capacity(n);
-        let pipes = graph.pipe.iter().flatten().map(|p| p.0 + 1).max().unwrap_or(0);
-        let (earliest, issued, free) = (vec![0; n], vec![false; n], vec![0; pipes]);
-        let (unread, predicates) = (graph.made.clone(), 0);
-        Self { graph, now: 0, waits, earliest, ready, issued, order, free, unread, predicates }
-    }
-
-    /// Whether an instruction has to wait for a predicate to become free.
-    fn short(&self, i: u32) -> bool {
-        self.predicates >= PREDICATES && self.graph.made[i as usize] > 0
-    }
-
-    /// When an instruction has its operands and its pipe.
-    fn start(&self, i: u32) -> u64 {
-        let pipe = self.graph.pipe[i as usize].map_or(0, |(pipe, _)| self.free[pipe]);
-        self.earliest[i as usize].max(pipe)
-    }
-
-    /// When the first of the instructions that could be next starts.
-    fn next(&self) -> Option<u64> {
-        self.ready.iter().map(|i| self.start(*i)).min()
-    }
-
-    fn issue(&mut self, i: u32) {
-        self.ready.retain(|r| *r != i);
-        self.issued[i as usize] = true;
-        self.order.push(i);
-        self.predicates += usize::from(self.graph.made[i as usize] > 0);
-        for maker in &self.graph.guards[i as usize] {
-            let unread = &mut self.unread[*maker as usize];
-            *unread = unread.saturating_sub(1);
-            self.predicates -= usize::from(*unread == 0).min(self.predicates);
-        }
-        if let Some((pipe, clocks)) = self.graph.pipe[i as usize] {
-            self.free[pipe] = self.now.max(self.free[pipe]) + clocks;
-        }
-        for &(s, d) in &self.graph.successors[i as usize] {
-            self.earliest[s] = self.earliest[s].max(self.now + d);
-            self.waits[s] -= 1;
-            if self.waits[s] == 0 {
-                self.ready.push(s as u32);
-            }
-        }
-        self.now += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Instruction;
     use crate::profile::Catalog;
+    use ptx_isa::Class;
 
     /// Fifty loads, each with a sum behind it: as many go ahead as 32 registers hold.
     #[test]

@@ -143,6 +143,41 @@ fn registers_below_the_share_are_spent() {
     assert_eq!(loads(24), 32);
 }
 
+/// Loads of which each needs the one before, and what becomes of them behind: results lie in halves of the pairs that
+/// their addresses were in, which are all in use then. Numbers of ptxas 13.5.
+#[test]
+fn chains_of_loads_take_pairs() {
+    for (count, real) in [(4, 16_u32), (8, 22), (12, 30), (16, 32), (20, 32)] {
+        let step = "mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r1, [%rd4];\n\
+                    xor.b32 %r3, %r1, 55; add.u32 %r2, %r2, %r3;\n";
+        let own = estimate(&format!(
+            "ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 0;\n{}st.global.u32 [%rd1], %r2;",
+            step.repeat(count)
+        ))
+        .0;
+        assert!(own.max(16).abs_diff(real) <= 2, "{count}: {own}, ptxas {real}");
+    }
+}
+
+/// What is stored has registers with odd numbers. Numbers of ptxas 13.5.
+#[test]
+fn stored_words_are_in_odd_registers() {
+    for (count, real) in [(4, 16_u32), (6, 18), (8, 22), (10, 26), (12, 30)] {
+        let of = |step: &dyn Fn(usize) -> String| (0..count).map(step).collect::<String>();
+        let loads = of(&|i| format!("ld.global.f32 %f{i}, [%rd1+{}];\n", 256 * i));
+        let sums = of(&|i| format!("add.f32 %f80, %f80, %f{i};\n"));
+        let products = of(&|i| format!("mul.f32 %f{}, %f{i}, %f80;\n", 30 + i));
+        let stores = of(&|i| format!("st.global.f32 [%rd3+{}], %f{};\n", 256 * i, 30 + i));
+        let own = estimate(&format!(
+            "ld.param.u64 %rd1, [p]; ld.param.u32 %r9, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n\
+             add.u64 %rd1, %rd1, %rd2; mad.wide.u32 %rd3, %r9, 4, %rd1; mov.f32 %f80, 0f00000000;\n\
+             {loads}{sums}{products}{stores}"
+        ))
+        .0;
+        assert!(own.max(16).abs_diff(real) <= 2, "{count}: {own}, ptxas {real}");
+    }
+}
+
 /// A routine needs registers of its own while it runs.
 #[test]
 fn routines_have_registers_of_their_own() {
