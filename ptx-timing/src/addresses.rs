@@ -10,13 +10,13 @@ use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::{AccessPlace, Facts};
 use crate::uniform;
-use crate::uses::{Uses, blocks_of, replace, times_written};
+use crate::uses::{Uses, blocks_of, dominates, loops, replace, times_written};
 
 /// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes
 /// there.
 pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
-    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts, false);
+    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
     let block = blocks_of(function);
     let made = times_written(facts);
     let bases: HashSet<Register> = facts
@@ -139,18 +139,40 @@ pub(crate) fn constant_addresses(facts: &mut [Facts<'_>]) {
     }
 }
 
-/// The address of a shared variable is computed: the block's window within the cluster's, shifted.
-pub(crate) fn shared_bases(instructions: u32, facts: &mut [Facts<'_>]) {
-    let mut seen: Vec<String> = Vec::new();
-    for f in facts.iter_mut().filter(|f| !f.folded || f.constant_move) {
-        let Some(variable) = &f.variable else { continue };
-        if seen.contains(variable) {
-            f.folded = true;
+/// The address of a shared variable is computed: the block's window within the cluster's, shifted. What was computed on
+/// every way to an instruction is there; of the window's, the address of another variable is one sum and a shift away.
+/// What an innermost loop needs in each turn is computed ahead of it, which is not counted; what it needs in some turns
+/// only is computed then. Read off ptxas 13.5 for sm_90.
+pub(crate) fn shared_bases(instructions: u32, function: &Function, facts: &mut [Facts<'_>]) {
+    let block = blocks_of(function);
+    let loops = loops(function);
+    let innermost = |(start, end): &(u32, u32)| {
+        !loops.iter().any(|(s, e)| (s, e) != (start, end) && s >= start && e <= end)
+    };
+    // Blocks in which a variable's address was computed.
+    let mut made: Vec<(usize, String)> = Vec::new();
+    for i in 0..facts.len() {
+        let Some(variable) = facts[i].variable.clone() else { continue };
+        if facts[i].folded && !facts[i].constant_move {
             continue;
         }
-        seen.push(variable.clone());
-        f.folded = false;
-        f.instruction.class = Class::SpecialRegister;
-        f.instruction.extra_slots += instructions - 1;
+        let here = block[i];
+        let there = |b: usize| b == here || dominates(function, b, here);
+        let around = loops.iter().find(|l| (l.0..l.1).contains(&(i as u32)) && innermost(l));
+        let each_turn = around.is_some_and(|(_, end)| {
+            let last = block[*end as usize - 1];
+            last == here || dominates(function, here, last)
+        });
+        let known = made.iter().any(|(b, v)| *v == variable && there(*b));
+        let window = made.iter().any(|(b, _)| there(*b));
+        let f = &mut facts[i];
+        f.folded = known || each_turn;
+        if !f.folded {
+            f.instruction.class = Class::SpecialRegister;
+            f.instruction.extra_slots += if window { 1 } else { instructions - 1 };
+        }
+        if !known {
+            made.push((here, variable));
+        }
     }
 }

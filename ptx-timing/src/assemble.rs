@@ -58,6 +58,9 @@ pub(crate) fn assemble(
     if rules.merge_uniform_atomics {
         uniform::merge_atomics(function, facts);
     }
+    if rules.shared_base_instructions > 1 {
+        addresses::shared_bases(rules.shared_base_instructions, function, facts);
+    }
     if rules.predicated_instructions > 0 {
         predicate::predicate(rules, function, facts);
     }
@@ -67,9 +70,6 @@ pub(crate) fn assemble(
     if rules.convergence_barriers {
         converge(function, facts);
         uniform::look_for_lanes(function, facts);
-    }
-    if rules.shared_base_instructions > 1 {
-        addresses::shared_bases(rules.shared_base_instructions, facts);
     }
     if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += rules.prologue_instructions;

@@ -50,7 +50,7 @@ pub(crate) fn of_warps(
     facts: &[Facts<'_>],
 ) -> HashSet<Register> {
     let same = same_in_lanes(facts);
-    let parted = parted(function, &same, facts, true);
+    let parted = parted(function, &same, facts);
     let block = blocks_of(function);
     let mut made: HashMap<Register, Vec<usize>> = HashMap::new();
     let mut compared: HashSet<Register> = HashSet::new();
@@ -112,17 +112,12 @@ pub(crate) fn of_warps(
     }
 }
 
-/// Blocks that some lanes of a warp may be in without the others; with `stay`, without others that have not ended.
+/// Blocks that some lanes of a warp may be in without the others.
 pub(crate) fn parted(
     function: &Function,
     same: &HashMap<Register, bool>,
     facts: &[Facts<'_>],
-    stay: bool,
 ) -> HashSet<usize> {
-    let ends = |block: u32| {
-        let first = function.blocks[block as usize].start as usize;
-        function.insts.get(first).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit))
-    };
     let mut out = HashSet::new();
     for (b, block) in function.blocks.iter().enumerate() {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
@@ -136,7 +131,6 @@ pub(crate) fn parted(
         let ahead = function.blocks[target].start > block.start;
         let (first, last) = match (ahead, block.ipdom) {
             (false, _) => (function.blocks[target].start, block.end),
-            (true, Some(end)) if stay && ends(end) => continue,
             (true, Some(end)) => (block.end, function.blocks[end as usize].start),
             // They meet at the end only: the others have left.
             (true, None) => continue,
@@ -156,7 +150,7 @@ pub(crate) fn parted(
 /// before.
 pub(crate) fn look_for_lanes(function: &Function, facts: &mut [Facts<'_>]) {
     let same = same_in_lanes(facts);
-    for b in parted(function, &same, facts, false) {
+    for b in parted(function, &same, facts) {
         let block = &function.blocks[b];
         let range = block.start as usize..block.end as usize;
         let first = facts[range].iter_mut().find(|f| {

@@ -60,6 +60,19 @@ pub(crate) fn loops(function: &Function) -> Vec<(u32, u32)> {
     (0..blocks.len()).flat_map(of).collect()
 }
 
+/// Whether all ways from a function's start to a block lead through another one.
+pub(crate) fn dominates(function: &Function, first: usize, block: usize) -> bool {
+    let mut seen = vec![false; function.blocks.len()];
+    let mut ways = if first == 0 { Vec::new() } else { vec![0] };
+    while let Some(b) = ways.pop() {
+        if b == first || b >= seen.len() || std::mem::replace(&mut seen[b], true) {
+            continue;
+        }
+        ways.extend(function.blocks[b].succs.iter().map(|s| *s as usize));
+    }
+    !seen.get(block).copied().unwrap_or(false)
+}
+
 /// Folds an instruction away; its readers read its operands.
 pub(crate) fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
     facts[i].folded = true;

@@ -10,6 +10,7 @@ fn kernel(body: &str) -> (u32, KernelCode) {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n) \
          {{\n.reg .u64 %rd<30>; .reg .u32 %r<90>; .reg .f32 %f<900>; .reg .pred %p<9>; .shared .align 4 .b8 s[4096];\n\
+         .shared .align 4 .b8 t[4096];\n\
          ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
          mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3; shl.b32 %r3, %r1, 2;\n\
          mov.u32 %r4, s; add.u32 %r5, %r3, %r4; ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4096];\n\
@@ -346,6 +347,37 @@ fn accesses_add_the_base_of_an_array() {
     );
     let scaled = "shl.b32 %r62, %r1, 2; add.u32 %r61, %r60, %r62; ld.shared.f32 %f1, [%r61];";
     assert_eq!(count(&format!("mov.u32 %r60, s; {scaled}"), Class::IntAdd3), 2);
+}
+
+/// The address of a shared array is computed where the text names it, unless that was done on every way there or is
+/// done ahead of an innermost loop. Places are those of ptxas 13.5.
+#[test]
+fn bases_of_arrays_are_computed() {
+    let issued = |body: &str| -> u32 {
+        let (_, code) = kernel(body);
+        let special = code.code.instructions.iter().filter(|i| i.class == Class::SpecialRegister);
+        special.map(|i| 1 + i.extra_slots).sum()
+    };
+    let plain = issued("");
+    let load = "mov.u32 %r60, t; mad.lo.u32 %r61, %r62, 4, %r60; ld.shared.u32 %r62, [%r61];\n";
+    let turns = |body: &str| {
+        format!(
+            "mov.u32 %r62, %r1;\n.pragma \"nounroll\";\nL:\n{body}setp.ne.u32 %p1, %r62, 0;\n@%p1 bra L;\n"
+        )
+    };
+    let some = format!("and.b32 %r63, %r62, 1; setp.eq.u32 %p2, %r63, 0; @%p2 bra M;\n{load}M:\n");
+    // The window of the block is there, as `s` is: a sum and a shift.
+    assert_eq!(issued(load), plain + 2);
+    assert_eq!(issued(&format!("{load}{load}")), plain + 2);
+    assert_eq!(issued(&turns(load)), plain, "ahead of the loop");
+    assert_eq!(issued(&turns(&some)), plain + 2, "in some turns");
+    assert_eq!(issued(&format!("{load}{}", turns(&some))), plain + 2, "ahead on every way");
+    let inner = "N:\nadd.u32 %r62, %r62, 3; setp.lt.u32 %p3, %r62, %r2; @%p3 bra N;\n";
+    assert_eq!(
+        issued(&turns(&format!("{load}{inner}"))),
+        plain + 2,
+        "in each turn of an outer loop"
+    );
 }
 
 /// A shift or a product is made again by each sum that reads it, logic by other logic; two shifts that make one word
