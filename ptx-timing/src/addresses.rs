@@ -10,7 +10,7 @@ use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::{AccessPlace, Facts};
 use crate::uniform;
-use crate::uses::{Uses, blocks_of, dominates, loops, replace, times_written};
+use crate::uses::{Uses, blocks_of, dominators, loops, replace, times_written};
 
 /// Accesses to shared memory add the base of an array to an index, [R+UR], where the base was made with all lanes
 /// there.
@@ -146,6 +146,7 @@ pub(crate) fn constant_addresses(facts: &mut [Facts<'_>]) {
 pub(crate) fn shared_bases(instructions: u32, function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);
     let loops = loops(function);
+    let dominators = dominators(function);
     let innermost = |(start, end): &(u32, u32)| {
         !loops.iter().any(|(s, e)| (s, e) != (start, end) && s >= start && e <= end)
     };
@@ -157,11 +158,10 @@ pub(crate) fn shared_bases(instructions: u32, function: &Function, facts: &mut [
             continue;
         }
         let here = block[i];
-        let there = |b: usize| b == here || dominates(function, b, here);
+        let there = |b: usize| dominators.dominates(b as u32, here as u32);
         let around = loops.iter().find(|l| (l.0..l.1).contains(&(i as u32)) && innermost(l));
         let each_turn = around.is_some_and(|(_, end)| {
-            let last = block[*end as usize - 1];
-            last == here || dominates(function, here, last)
+            dominators.dominates(here as u32, block[*end as usize - 1] as u32)
         });
         let known = made.iter().any(|(b, v)| *v == variable && there(*b));
         let window = made.iter().any(|(b, _)| there(*b));

@@ -2,10 +2,10 @@
 //!
 //! More registers are in use than words live. Values of 64 bits take them in pairs: what a load brings lies in one
 //! half of the pair that its address was in, and the other half has room for single words only. ptxas 13.5 gives a
-//! chain of 4, 8, 12 and 16 loads whose sum comes behind them 16, 22, 30 and 32 registers. A load may read its address
-//! late, so nothing takes its place until the load's result is read. And what a store takes besides an address of 64
-//! bits is in a register with an odd number (813 of 1,122 stores in the machine code of the recorded kernels; the
-//! others where registers are short).
+//! chain of 4, 8, 12 and 16 loads whose sum comes behind them 16, 22, 30 and 32 registers. A load may read an address
+//! that is used again late, so nothing takes its place until the load's result is read. And what a store takes besides
+//! an address of 64 bits is in a register with an odd number (813 of 1,122 stores in the machine code of the recorded
+//! kernels; the others where registers are short).
 
 use std::cmp::Reverse;
 
@@ -83,18 +83,19 @@ impl File {
     }
 }
 
-/// Loads under way: what each brings and what its address was in, and registers that nothing may take before the result
-/// is read.
+/// Addresses of loads under way.
 #[derive(Debug, Default)]
-struct Flights {
-    addresses: Vec<(Register, Vec<Register>)>,
+struct Addresses {
+    /// What each load brings, and the registers that it may still read.
+    read: Vec<(Register, Vec<Register>)>,
+    /// Places that nothing may take before a result is read.
     kept: Vec<(Register, Place)>,
 }
 
-impl Flights {
-    /// A result is read: whatever waited for it is free.
-    fn read(&mut self, result: Register, file: &mut File) {
-        self.addresses.retain(|f| f.0 != result);
+impl Addresses {
+    /// A result is taken: whatever waited for it is free.
+    fn release(&mut self, result: Register, file: &mut File) {
+        self.read.retain(|f| f.0 != result);
         self.kept.retain(|&(of, place)| {
             if of == result {
                 file.mark(place, false);
@@ -110,11 +111,12 @@ impl Flights {
 
     /// The load that may still read a register.
     fn of_address(&self, value: Register) -> Option<Register> {
-        self.addresses.iter().find(|f| f.1.contains(&value)).map(|f| f.0)
+        self.read.iter().find(|f| f.1.contains(&value)).map(|f| f.0)
     }
 }
 
-fn loads(i: &Instruction) -> bool {
+/// Whether an instruction may read its address late.
+fn reads_late(i: &Instruction) -> bool {
     matches!(i.class, Class::LoadGlobal | Class::LoadShared) && i.kind == AccessKind::Load
 }
 
@@ -126,7 +128,7 @@ impl Piece<'_> {
         let odd = self.stored(sizes);
         let give = |file: &mut File, r: Register| file.give(r, sizes.of(r), odd.contains(&r));
         let mut file = File::default();
-        let mut flights = Flights::default();
+        let mut addresses = Addresses::default();
         begin.iter().for_each(|r| give(&mut file, *r));
         let mut most = file.end();
         for place in 0..order.len() {
@@ -134,26 +136,24 @@ impl Piece<'_> {
             for r in &i.reads {
                 // What is fetched anew in each block.
                 give(&mut file, *r);
-                flights.read(*r, &mut file);
+                addresses.release(*r, &mut file);
             }
             let mut free = Vec::new();
             for r in last[place].iter().filter(|r| !i.writes.contains(r)) {
-                let load = flights.of_address(*r);
-                let Some(place) = file.take(*r) else { continue };
+                let load = addresses.of_address(*r);
+                let Some(left) = file.take(*r) else { continue };
                 match load {
-                    Some(result) => flights.keep(result, place, &mut file),
-                    None => free.push(place),
+                    Some(result) => addresses.keep(result, left, &mut file),
+                    None => free.push(left),
                 }
             }
-            if let (true, &[result]) = (loads(i), &i.writes[..]) {
+            if let (true, &[result]) = (reads_late(i), &i.writes[..]) {
                 let words = sizes.of(result) as usize;
                 let own = free.iter().find(|p| p.words >= words && words > 0);
-                if let (None, Some(&Place { first, words: all })) = (file.place(result), own) {
-                    let rest = all - words;
-                    file.put(result, Place { first: first + rest, words });
-                    flights.keep(result, Place { first, words: rest }, &mut file);
+                if let (None, Some(&Place { first, .. })) = (file.place(result), own) {
+                    file.put(result, Place { first, words });
                 }
-                flights.addresses.push((result, i.reads.to_vec()));
+                addresses.read.push((result, i.reads.to_vec()));
             }
             i.writes.iter().for_each(|w| give(&mut file, *w));
             most = most.max(file.end()).max(file.in_use() + sizes.scratch(i.class));

@@ -53,7 +53,7 @@ pub(crate) struct Range {
 
 /// The loops of a function that end with a guarded branch. Of those that go on with a branch behind the one that
 /// leaves, machine code rotates what is entered in its middle; the others are as they are written.
-pub(crate) fn loops(function: &Function, facts: &[Facts<'_>]) -> Vec<Range> {
+pub(crate) fn ranges(function: &Function, facts: &[Facts<'_>]) -> Vec<Range> {
     let found = function.blocks.iter().filter_map(|b| {
         let last = b.end.checked_sub(1)?;
         let Flow::Bra(target) = function.insts[last as usize].flow else { return None };
@@ -95,7 +95,7 @@ fn entry(function: &Function, facts: &[Facts<'_>], start: u32, last: u32) -> Opt
 /// A number of turns for each loop of a function that has one; a first half turn counts as one. What the facts say is
 /// what the text does: nothing has been folded.
 pub(crate) fn trips(function: &Function, facts: &[Facts<'_>]) -> Vec<Trip> {
-    let found = loops(function, facts).into_iter().filter_map(|range| {
+    let found = ranges(function, facts).into_iter().filter_map(|range| {
         let turns = turns(function, facts, range)?;
         Some(Trip { branch: range.branch, turns })
     });

@@ -92,7 +92,7 @@ pub(crate) fn candidates(
         return Vec::new();
     }
     let same = uniform::same_in_lanes(facts);
-    let found = trips::loops(function, facts).into_iter().filter_map(|range| {
+    let found = trips::ranges(function, facts).into_iter().filter_map(|range| {
         let Range { start, branch, entry } = range;
         let inside = |other: u32| start < other && other <= branch && Some(other) != entry;
         // Blocks that are executed under a predicate belong to the one around them.
@@ -289,7 +289,7 @@ fn candidate(
     let equality = facts[compare].opcode.has(".ne") || facts[compare].opcode.has(".eq");
     // What comes ahead of all turns is no turn.
     let ahead = usize::from(entry.is_some());
-    let mut turns = match trip {
+    let turns = match trip {
         Some(trip) => known(size, trip.turns.checked_sub(ahead)?)?,
         None => {
             let more = most + FOR_SHARED_LOAD * shared;
@@ -317,13 +317,11 @@ fn candidate(
         folds.known.extend(counters.iter().flat_map(|r| body.writers(*r)).map(|i| i as u32));
     }
     // All turns, or those that are left over of their number, go with what comes ahead.
-    let behind_entry = entry.and(trip).map(|trip| match whole {
-        true => turns.remove(0),
-        false => (trip.turns - ahead) % turns[0],
-    });
-    if behind_entry.is_some() {
-        turns.truncate(usize::from(!whole));
-    }
+    let (turns, behind_entry) = match (entry.and(trip), whole) {
+        (None, _) => (turns, None),
+        (Some(_), true) => (Vec::new(), Some(turns[0])),
+        (Some(trip), false) => (turns[..1].to_vec(), Some((trip.turns - ahead) % turns[0])),
+    };
     let only = all.iter().filter(|i| body.only_counts(**i, compare, &folds.first));
     let mut once: Vec<u32> = only.map(|i| *i as u32).collect();
     once.extend([compare as u32, branch as u32]);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use flow::{Dominators, Graph};
 use ptx_parse::code::Function;
 
 use crate::event::Register;
@@ -60,17 +61,10 @@ pub(crate) fn loops(function: &Function) -> Vec<(u32, u32)> {
     (0..blocks.len()).flat_map(of).collect()
 }
 
-/// Whether all ways from a function's start to a block lead through another one.
-pub(crate) fn dominates(function: &Function, first: usize, block: usize) -> bool {
-    let mut seen = vec![false; function.blocks.len()];
-    let mut ways = if first == 0 { Vec::new() } else { vec![0] };
-    while let Some(b) = ways.pop() {
-        if b == first || b >= seen.len() || std::mem::replace(&mut seen[b], true) {
-            continue;
-        }
-        ways.extend(function.blocks[b].succs.iter().map(|s| *s as usize));
-    }
-    !seen.get(block).copied().unwrap_or(false)
+/// Which blocks every way from a function's start to a block passes.
+pub(crate) fn dominators(function: &Function) -> Dominators {
+    let blocks = &function.blocks;
+    Dominators::new(&Graph::new(blocks.len(), |b| blocks[b as usize].succs.iter().copied()), 0)
 }
 
 /// Folds an instruction away; its readers read its operands.

@@ -131,9 +131,6 @@ fn blocks_in_turn() {
     }
 }
 
-/// Whether a launch is held back from tuning.
-type Apart<'a> = &'a dyn Fn(&Recorded, &str) -> bool;
-
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
 const BOUNDS: [(&str, f64, f64, f64); 14] = [
@@ -163,21 +160,21 @@ fn every_recorded_kernel() {
     let seen = std::env::var_os("SEEN").is_some();
     let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
-    let groups: [(&str, Recorded, Apart<'_>); 14] = [
-        ("first recordings", Recorded::first(), &|_, _| false),
-        ("second set", Recorded::second(), &|_, _| false),
-        ("second set, H100", Recorded::second().on(H100), &|_, _| false),
-        ("fresh, H100", Recorded::fresh(), &|_, _| false),
-        ("third set, H100", Recorded::third(), &|_, _| false),
-        ("fourth set, H100", Recorded::fourth(), &|_, _| false),
-        ("fifth set", Recorded::fifth(), &Recorded::is_even),
-        ("sixth set", Recorded::sixth(), &|_, _| false),
-        ("seventh set", Recorded::seventh(), &|_, _| true),
-        ("eighth set", Recorded::eighth(), &Recorded::is_third),
-        ("atomics", Recorded::atomics(), &|_, _| false),
-        ("reads", Recorded::reads(), &|_, _| false),
-        ("writes", Recorded::writes(), &|_, _| false),
-        ("mixed", Recorded::mixed(), &|_, _| false),
+    let groups: [(&str, Recorded); 14] = [
+        ("first recordings", Recorded::first()),
+        ("second set", Recorded::second()),
+        ("second set, H100", Recorded::second().on(H100)),
+        ("fresh, H100", Recorded::fresh()),
+        ("third set, H100", Recorded::third()),
+        ("fourth set, H100", Recorded::fourth()),
+        ("fifth set", Recorded::fifth()),
+        ("sixth set", Recorded::sixth()),
+        ("seventh set", Recorded::seventh()),
+        ("eighth set", Recorded::eighth()),
+        ("atomics", Recorded::atomics()),
+        ("reads", Recorded::reads()),
+        ("writes", Recorded::writes()),
+        ("mixed", Recorded::mixed()),
     ];
     let group_of = std::env::var("GROUP").unwrap_or_default();
     for (registers, title) in
@@ -186,15 +183,15 @@ fn every_recorded_kernel() {
         if !title.starts_with(&which) {
             continue;
         }
-        for (group, recorded, apart) in &groups {
+        for (group, recorded) in &groups {
             if !group.contains(&group_of) || group.contains("H100") && !others {
                 continue;
             }
             println!("{group}, {title}");
-            let shown = |id: &str| !apart(recorded, id) || seen;
+            let shown = |id: &str| !recorded.is_held_back(id) || seen;
             let rows = table(recorded, registers, &wanted, &shown);
             let (error, worst, correlation) = summary(&format!("{group}, {title}"), rows.iter());
-            let mut held = rows.iter().filter(|row| apart(recorded, &row.id)).peekable();
+            let mut held = rows.iter().filter(|row| recorded.is_held_back(&row.id)).peekable();
             if held.peek().is_some() {
                 summary(&format!("{group}, {title}, held back"), held);
             }
@@ -305,20 +302,20 @@ fn listing() {
 fn register_estimates() {
     let profile = h200();
     let seen = std::env::var_os("SEEN").is_some();
-    let groups: [(Recorded, Apart<'_>); 9] = [
-        (Recorded::first(), &|_, _| false),
-        (Recorded::second(), &|_, _| false),
-        (Recorded::fresh(), &|_, _| false),
-        (Recorded::third(), &|_, _| false),
-        (Recorded::fourth(), &|_, _| false),
-        (Recorded::fifth(), &Recorded::is_even),
-        (Recorded::sixth(), &|_, _| false),
-        (Recorded::seventh(), &|_, _| true),
-        (Recorded::eighth(), &Recorded::is_third),
+    let sets = [
+        Recorded::first(),
+        Recorded::second(),
+        Recorded::fresh(),
+        Recorded::third(),
+        Recorded::fourth(),
+        Recorded::fifth(),
+        Recorded::sixth(),
+        Recorded::seventh(),
+        Recorded::eighth(),
     ];
     // Open, held back: the logarithms' errors, how many are within 4, and how many are further above.
     let mut counts = [(Vec::new(), 0, 0), (Vec::new(), 0, 0)];
-    for (recorded, apart) in &groups {
+    for recorded in &sets {
         for case in &recorded.cases {
             let id = case["id"].as_str().unwrap();
             let entry = case["entry"].as_str().unwrap();
@@ -336,7 +333,7 @@ fn register_estimates() {
                 ptx_timing::registers::of_launch(&profile, &program, block, None).0.max(16);
             let launch = &recorded.returned(case)["launch"];
             let real = launch["registers_per_thread"].as_u64().unwrap() as u32;
-            let held = apart(recorded, id);
+            let held = recorded.is_held_back(id);
             let near = estimate.abs_diff(real) <= 4;
             if !held || seen {
                 let mark = if near { ' ' } else { '*' };

@@ -71,6 +71,15 @@ pub enum Registers {
     Estimated,
 }
 
+/// Which launches of a set are held back from tuning.
+#[derive(Clone, Copy)]
+enum Held {
+    None,
+    All,
+    /// Every second one by name, or every third.
+    Every(usize),
+}
+
 /// Launches that were recorded, with the text of their kernels.
 pub struct Recorded {
     pub module: Module,
@@ -80,12 +89,13 @@ pub struct Recorded {
     exact: bool,
     /// What they were recorded on.
     device: (&'static str, &'static str),
+    held: Held,
 }
 
 impl Recorded {
     fn open(folder: PathBuf, name: &str, exact: bool) -> Self {
         let (module, text, cases) = common::recordings(&folder, name);
-        Self { module, text, cases, exact, device: H200 }
+        Self { module, text, cases, exact, device: H200, held: Held::None }
     }
 
     /// The first recordings, beside the repository.
@@ -113,7 +123,7 @@ impl Recorded {
 
     /// Timed once as a whole; every second one by name was looked at since, the others are held back.
     pub fn fifth() -> Self {
-        Self::open(common::timing_folder(), "fifth", false)
+        Self { held: Held::Every(2), ..Self::open(common::timing_folder(), "fifth", false) }
     }
 
     /// Atomics by where lanes and warps point.
@@ -143,22 +153,21 @@ impl Recorded {
 
     /// By another author, who never saw the model either, and held back as a whole.
     pub fn seventh() -> Self {
-        Self::open(common::timing_folder(), "seventh", false)
+        Self { held: Held::All, ..Self::open(common::timing_folder(), "seventh", false) }
     }
 
     /// By a third author; every third one by name is held back.
     pub fn eighth() -> Self {
-        Self::open(common::timing_folder(), "eighth", false)
+        Self { held: Held::Every(3), ..Self::open(common::timing_folder(), "eighth", false) }
     }
 
-    /// Whether a launch comes second, fourth and so on by name.
-    pub fn is_even(&self, id: &str) -> bool {
-        self.place(id) % 2 == 1
-    }
-
-    /// Whether a launch comes third, sixth and so on by name.
-    pub fn is_third(&self, id: &str) -> bool {
-        self.place(id) % 3 == 2
+    /// Whether a launch is held back from tuning.
+    pub fn is_held_back(&self, id: &str) -> bool {
+        match self.held {
+            Held::None => false,
+            Held::All => true,
+            Held::Every(n) => self.place(id) % n == n - 1,
+        }
     }
 
     /// How many launches come before one by name.
