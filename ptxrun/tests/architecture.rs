@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ptx-parse", &["ptx-isa", "flow"]),
     ("ptx-interp", &["ptx-isa", "ptx-parse", "flow"]),
     ("ptx-check", &["ptx-isa", "ptx-parse", "ptx-interp"]),
-    ("ptx-timing", &["ptx-isa", "ptx-parse", "ptx-interp"]),
+    ("ptx-timing", &["ptx-isa", "ptx-parse", "ptx-interp", "flow"]),
     ("opencl-frontend", &["ptx-isa", "ptx-parse", "flow"]),
     (
         "ptx-runtime",
