@@ -1,17 +1,26 @@
 //! Which registers an assembler gives the values of a block.
 //!
-//! More registers are in use than words live. Values of 64 bits take them in pairs: what a load brings lies in one
-//! half of the pair that its address was in, and the other half has room for single words only. ptxas 13.5 gives a
-//! chain of 4, 8, 12 and 16 loads whose sum comes behind them 16, 22, 30 and 32 registers. A load may read an address
-//! that is used again late, so nothing takes its place until the load's result is read. And what a store takes besides
-//! an address of 64 bits is in a register with an odd number (813 of 1,122 stores in the machine code of the recorded
-//! kernels; the others where registers are short).
+//! More registers are in use than words live, as read off the machine code of ptxas 13.5:
+//! - R1 is the stack pointer.
+//! - Values of 64 bits take pairs that start with an even number: what a load brings lies in one half of the pair that
+//!   its address was in, and the other half has room for single words only. A chain of 4, 8, 12 and 16 loads whose sum
+//!   comes behind them takes 16, 22, 30 and 32 registers. Longer tuples are in [`crate::tuples`].
+//! - What one instruction takes lies in different banks, those of even and of odd numbers: 5,127 of 5,238 multiply-adds
+//!   of three registers and 3,911 of 4,391 products do, and of 1,122 words that are stored at an address of 64 bits 813
+//!   are in odd registers. Where two banks are as good, the lowest free register is taken.
+//! - A load may read its address late, so nothing takes its place until the load's result is read; nor does anything
+//!   take what a store has read before the ninth instruction behind it.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use crate::event::{AccessKind, Instruction, Register};
 use crate::pressure::{Piece, Sizes};
+use crate::tuples::Tuples;
 use ptx_isa::Class;
+
+/// Instructions from a store to the first one that may take its operands' registers.
+const STORE_READS: usize = 9;
 
 /// Registers that follow each other: the first one and how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +28,8 @@ struct Place {
     first: usize,
     words: usize,
 }
+
+const STACK_POINTER: Place = Place { first: 1, words: 1 };
 
 /// The registers of a thread.
 #[derive(Debug, Default)]
@@ -42,21 +53,25 @@ impl File {
         self.mark(place, true);
     }
 
-    /// Gives a value that has no place the lowest registers that are free; a single word one with an odd number if it
-    /// should.
-    fn give(&mut self, value: Register, words: u32, odd: bool) {
-        let words = words as usize;
-        if words == 0 || self.place(value).is_some() {
-            return;
-        }
-        let odd = odd && words == 1;
-        let step = if odd { 2 } else { words.next_power_of_two() };
+    /// The lowest registers that are free, from one of every `step` on.
+    fn free(&self, words: usize, from: usize, step: usize) -> usize {
         let is_used = |i: usize| self.used.get(i).copied().unwrap_or(false);
-        let mut first = usize::from(odd);
+        let mut first = from;
         while (first..first + words).any(is_used) {
             first += step;
         }
-        self.put(value, Place { first, words });
+        first
+    }
+
+    /// Gives values registers that follow each other.
+    fn give(&mut self, values: &[Register], sizes: &Sizes) {
+        let words: usize = values.iter().map(|v| sizes.of(*v) as usize).sum();
+        let mut first = self.free(words, 0, words.next_power_of_two());
+        for v in values {
+            let words = sizes.of(*v) as usize;
+            self.put(*v, Place { first, words });
+            first += words;
+        }
     }
 
     fn take(&mut self, value: Register) -> Option<Place> {
@@ -73,123 +88,202 @@ impl File {
         self.used[first..end].fill(used);
     }
 
+    /// The number behind the last register in use, if so many words more are, as pairs.
+    fn end_with(&self, words: u32) -> u32 {
+        let end = self.end();
+        let pairs =
+            self.used[..end as usize].chunks_exact(2).filter(|p| !p.contains(&true)).count();
+        match words.saturating_sub(2 * pairs as u32) {
+            0 => end,
+            more => (end + more).next_multiple_of(2),
+        }
+    }
+
     /// The number behind the last register in use.
     fn end(&self) -> u32 {
         self.used.iter().rposition(|u| *u).map_or(0, |last| last as u32 + 1)
     }
-
-    fn in_use(&self) -> u32 {
-        self.used.iter().filter(|u| **u).count() as u32
-    }
 }
 
-/// Addresses of loads under way.
+/// Until when nothing may take a register that is read late.
+#[derive(Debug, PartialEq)]
+enum Until {
+    /// The result of the load that had its address there is read.
+    Read(Register),
+    /// This place in the order comes.
+    Place(usize),
+}
+
+/// Operands that are read late.
 #[derive(Debug, Default)]
-struct Addresses {
-    /// What each load brings, and the registers that it may still read.
-    read: Vec<(Register, Vec<Register>)>,
-    /// Places that nothing may take before a result is read.
-    kept: Vec<(Register, Place)>,
+struct Late {
+    /// What each load under way brings, and the registers that it may still read.
+    loads: Vec<(Register, Vec<Register>)>,
+    /// Places that nothing may take yet.
+    kept: Vec<(Until, Place)>,
 }
 
-impl Addresses {
-    /// A result is taken: whatever waited for it is free.
-    fn release(&mut self, result: Register, file: &mut File) {
-        self.read.retain(|f| f.0 != result);
-        self.kept.retain(|&(of, place)| {
-            if of == result {
-                file.mark(place, false);
+impl Late {
+    /// Whatever was kept until then is free.
+    fn release(&mut self, then: &Until, file: &mut File) {
+        if let Until::Read(result) = then {
+            self.loads.retain(|l| l.0 != *result);
+        }
+        self.kept.retain(|(until, place)| {
+            if until == then {
+                file.mark(*place, false);
             }
-            of != result
+            until != then
         });
     }
 
-    fn keep(&mut self, result: Register, place: Place, file: &mut File) {
+    fn keep(&mut self, until: Until, place: Place, file: &mut File) {
         file.mark(place, true);
-        self.kept.push((result, place));
+        self.kept.push((until, place));
     }
 
     /// The load that may still read a register.
-    fn of_address(&self, value: Register) -> Option<Register> {
-        self.read.iter().find(|f| f.1.contains(&value)).map(|f| f.0)
+    fn load(&self, value: Register) -> Option<Register> {
+        self.loads.iter().find(|l| l.1.contains(&value)).map(|l| l.0)
     }
 }
 
 /// Whether an instruction may read its address late.
-fn reads_late(i: &Instruction) -> bool {
+fn loads(i: &Instruction) -> bool {
     matches!(i.class, Class::LoadGlobal | Class::LoadShared) && i.kind == AccessKind::Load
 }
 
-impl Piece<'_> {
-    /// Registers that values take in an order of the instructions.
-    pub fn registers(&self, order: &[u32], sizes: &Sizes) -> u32 {
-        let list = |place: usize| &self.list[order[place] as usize];
-        let (begin, last) = self.last_readers(order, sizes);
-        let odd = self.stored(sizes);
-        let give = |file: &mut File, r: Register| file.give(r, sizes.of(r), odd.contains(&r));
+/// Whether an instruction may read all its operands late.
+fn stores(i: &Instruction) -> bool {
+    i.class.is_memory() && matches!(i.kind, AccessKind::Store | AccessKind::Reduction)
+}
+
+/// What is known of a block's values before they have registers.
+pub(crate) struct Allocator<'a> {
+    piece: &'a Piece<'a>,
+    sizes: &'a Sizes,
+    tuples: Tuples,
+    /// For each single word what else the instructions that take it take.
+    partners: HashMap<Register, Vec<Vec<Register>>>,
+}
+
+impl<'a> Allocator<'a> {
+    pub fn new(piece: &'a Piece<'a>, sizes: &'a Sizes) -> Self {
+        let mut partners = HashMap::<Register, Vec<Vec<Register>>>::new();
+        for i in piece.list {
+            let mut reads: Vec<Register> =
+                i.reads.iter().copied().filter(|r| sizes.of(*r) > 0).collect();
+            reads.sort_unstable();
+            reads.dedup();
+            if reads.len() < 2 {
+                continue;
+            }
+            for &r in reads.iter().filter(|r| sizes.of(**r) == 1) {
+                let others = reads.iter().copied().filter(|o| *o != r).collect();
+                partners.entry(r).or_default().push(others);
+            }
+        }
+        Self { piece, sizes, tuples: Tuples::new(piece.list, sizes), partners }
+    }
+
+    /// Registers that values take in an order of the instructions, the stack pointer not counted.
+    pub fn registers(&self, order: &[u32]) -> u32 {
+        let (begin, last) = self.last_readers(order);
         let mut file = File::default();
-        let mut addresses = Addresses::default();
-        begin.iter().for_each(|r| give(&mut file, *r));
+        file.mark(STACK_POINTER, true);
+        let mut late = Late::default();
+        begin.iter().for_each(|r| self.give(*r, &mut file));
         let mut most = file.end();
-        for place in 0..order.len() {
-            let i = list(place);
+        for (place, i) in order.iter().map(|i| &self.piece.list[*i as usize]).enumerate() {
+            late.release(&Until::Place(place), &mut file);
             for r in &i.reads {
                 // What is fetched anew in each block.
-                give(&mut file, *r);
-                addresses.release(*r, &mut file);
+                self.give(*r, &mut file);
+                late.release(&Until::Read(*r), &mut file);
             }
             let mut free = Vec::new();
             for r in last[place].iter().filter(|r| !i.writes.contains(r)) {
-                let load = addresses.of_address(*r);
+                let load = late.load(*r);
                 let Some(left) = file.take(*r) else { continue };
                 match load {
-                    Some(result) => addresses.keep(result, left, &mut file),
+                    _ if stores(i) => late.keep(Until::Place(place + STORE_READS), left, &mut file),
+                    Some(result) => late.keep(Until::Read(result), left, &mut file),
                     None => free.push(left),
                 }
             }
-            if let (true, &[result]) = (reads_late(i), &i.writes[..]) {
-                let words = sizes.of(result) as usize;
+            if let (true, &[result]) = (loads(i), &i.writes[..]) {
+                let words = self.sizes.of(result) as usize;
                 let own = free.iter().find(|p| p.words >= words && words > 0);
-                if let (None, Some(&Place { first, .. })) = (file.place(result), own) {
-                    file.put(result, Place { first, words });
+                if let (None, Some(&Place { first, words: all })) = (file.place(result), own) {
+                    let rest = all - words;
+                    file.put(result, Place { first: first + rest, words });
+                    late.keep(Until::Read(result), Place { first, words: rest }, &mut file);
                 }
-                addresses.read.push((result, i.reads.to_vec()));
+                late.loads.push((result, i.reads.to_vec()));
             }
-            i.writes.iter().for_each(|w| give(&mut file, *w));
-            most = most.max(file.end()).max(file.in_use() + sizes.scratch(i.class));
+            i.writes.iter().for_each(|w| self.give(*w, &mut file));
+            most = most.max(file.end_with(self.sizes.scratch(i.class)));
             // Results that nobody reads.
             for r in last[place].iter().filter(|r| i.writes.contains(r)) {
                 file.take(*r);
             }
         }
-        most
+        most - STACK_POINTER.words as u32
+    }
+
+    /// Gives a value that has no place registers, with the others of its tuple if these have none either.
+    fn give(&self, value: Register, file: &mut File) {
+        let words = self.sizes.of(value) as usize;
+        if words == 0 || file.place(value).is_some() {
+            return;
+        }
+        let tuple = self.tuples.of(value).filter(|t| t.iter().all(|v| file.place(*v).is_none()));
+        match (tuple, self.bank(value, file)) {
+            (Some(tuple), _) => file.give(tuple, self.sizes),
+            (None, Some(bank)) if words == 1 => {
+                let first = file.free(words, bank, 2);
+                file.put(value, Place { first, words });
+            }
+            (None, _) => file.give(&[value], self.sizes),
+        }
+    }
+
+    /// The bank, 0 or 1, in which a single word meets fewer of its partners.
+    fn bank(&self, value: Register, file: &File) -> Option<usize> {
+        let mut better = [0, 0];
+        for others in self.partners.get(&value).into_iter().flatten() {
+            // Pairs start with an even number, wherever they will lie.
+            let bank = |r: &Register| match self.sizes.of(*r) {
+                1 => file.place(*r).map(|p| p.first % 2),
+                _ => Some(0),
+            };
+            let mut banks = others.iter().filter_map(bank);
+            let Some(first) = banks.next() else { continue };
+            // If the others lie in both banks, it is no matter.
+            if banks.all(|bank| bank == first) {
+                better[1 - first] += 1;
+            }
+        }
+        (better[0] != better[1]).then_some(usize::from(better[1] > better[0]))
     }
 
     /// What lives ahead of an order, the longest first, and behind each place what of its operands and results
     /// nobody reads any more.
-    fn last_readers(&self, order: &[u32], sizes: &Sizes) -> (Vec<Register>, Vec<Vec<Register>>) {
-        let mut at = self.behind(sizes);
+    fn last_readers(&self, order: &[u32]) -> (Vec<Register>, Vec<Vec<Register>>) {
+        let mut at = self.piece.behind(self.sizes);
         let mut last = vec![Vec::new(); order.len()];
         for place in (0..order.len()).rev() {
-            let i = &self.list[order[place] as usize];
+            let i = &self.piece.list[order[place] as usize];
             let touched = i.reads.iter().chain(&i.guard).chain(&i.writes);
             let mut gone: Vec<Register> =
                 touched.copied().filter(|r| !at.live.contains(*r)).collect();
             gone.sort_unstable();
             gone.dedup();
             last[place] = gone;
-            at.back(i, sizes);
+            at.back(i, self.sizes);
         }
         let mut begin: Vec<Register> = at.live.iter().collect();
-        begin.sort_by_key(|r| Reverse(sizes.of(*r)));
+        begin.sort_by_key(|r| Reverse(self.sizes.of(*r)));
         (begin, last)
-    }
-
-    /// Single words that are stored at addresses of 64 bits.
-    fn stored(&self, sizes: &Sizes) -> Vec<Register> {
-        let stores = self.list.iter().filter(|i| i.class == Class::StoreGlobal);
-        let wide = stores.filter(|i| i.reads.iter().any(|r| sizes.of(*r) == 2));
-        let data = wide.flat_map(|i| i.reads.iter().filter(|r| sizes.of(**r) == 1));
-        data.copied().collect()
     }
 }

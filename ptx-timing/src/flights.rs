@@ -9,6 +9,10 @@ pub(crate) fn loads(i: &Instruction) -> bool {
     matches!(i.class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
 }
 
+/// Words from shared memory under way behind which no load goes ahead. ptxas 13.5 has 8 to 16 under way, 2 to 4 loads,
+/// in products of matrices whose tiles of 2 x 4 to 8 x 8 lie in registers.
+const SHARED_WORDS: usize = 6;
+
 /// Loads under way while an order is made.
 pub(crate) struct Flights<'a> {
     list: &'a [Instruction],
@@ -26,7 +30,10 @@ impl<'a> Flights<'a> {
 
     /// Whether no load may go ahead now.
     pub fn full(&self) -> bool {
-        self.pending.len() >= self.most
+        let words = self.pending.iter().map(|(load, _)| &self.list[*load as usize]);
+        let words = words.filter(|l| l.class == Class::LoadShared).map(|l| l.writes.len());
+        let limited = self.most < usize::MAX;
+        self.pending.len() >= self.most || limited && words.sum::<usize>() > SHARED_WORDS
     }
 
     fn reads(&self, reader: &Instruction, load: u32) -> bool {

@@ -55,6 +55,7 @@ pub mod sim;
 mod spill;
 mod transfer;
 mod trips;
+mod tuples;
 mod uniform;
 mod unroll;
 mod uses;

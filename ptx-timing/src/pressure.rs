@@ -58,7 +58,7 @@ impl Sizes {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
     }
 
-    fn fetched(&self, register: Register) -> bool {
+    pub fn fetched(&self, register: Register) -> bool {
         self.fetched.get(register as usize).copied().unwrap_or(false)
     }
 
@@ -102,9 +102,10 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
 /// else lives.
 fn scratch(class: Class) -> u32 {
     match class {
+        Class::IntMul64 => 2,
         Class::IntDivKnown => 3,
         Class::IntDiv | Class::F32Sqrt | Class::F64Rsqrt => 4,
-        Class::F64Rcp => 6,
+        Class::F64Rcp | Class::IntMulHi64 => 6,
         Class::IntDivSigned | Class::F32Rcp => 7,
         Class::F32Div => 8,
         Class::F64Sqrt | Class::IntDiv64 => 10,

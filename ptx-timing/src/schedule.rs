@@ -5,6 +5,7 @@
 //! first used, several times too long in an unrolled loop. This pass does list scheduling by
 //! critical path, as an assembler does, under the dependences of registers and memory.
 
+use crate::allocate::Allocator;
 use crate::event::{Code, Event, Register};
 use crate::flights::flights;
 use crate::live;
@@ -86,7 +87,8 @@ impl Schedule {
             let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
             // What is computed beside loads may go late.
             let late = piece.as_ref().filter(|_| saves);
-            let late = late.map_or(0, |piece| piece.registers(&graph.late_order(), &sizes));
+            let late =
+                late.map(|piece| Allocator::new(piece, &sizes).registers(&graph.late_order()));
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > room)).map(|piece| {
                 let lean = piece.lean(&graph.before, &sizes);
@@ -94,41 +96,47 @@ impl Schedule {
             });
             orders.push((order, peak, late, lean));
         }
-        // What blocks need that take registers of which more cost resident warps, and how many loads they have under
-        // way at most.
-        let mut dear = vec![(0, 0); orders.len()];
+        // What blocks need that take registers of which more cost resident warps.
+        let mut dear = vec![0; orders.len()];
         for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
-            let (flights, most) = flights(piece);
             let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
-            let some = graph.order_within(rest, piece, Choice { flights, ..USUAL });
+            let few = Choice { flights: flights(piece).0, ..USUAL };
+            let some = graph.order_within(rest, piece, few);
             let needs = piece.peak(&some, &sizes).max(*least);
             room = room.max(at_no_cost(profile, needs + own) - own);
             if needs > free.saturating_sub(own) {
-                *dear = (needs, most);
+                *dear = needs;
             }
         }
-        let most = dear.iter().map(|d| d.0).max().unwrap_or(0);
+        let most = dear.iter().copied().max().unwrap_or(0);
         let barriers = profile.issue.dependency_barriers as usize;
         let mut out = Self::default();
         for ((span, (mut order, mut peak, late, lean)), dear) in spans.iter().zip(orders).zip(dear)
         {
+            // What one block needs is there for the others.
+            let dearest = dear > 0 && dear == most;
+            let wanted = peak;
             if !saves {
                 peak = lean.map(|(_, _, (_, least))| least);
             } else if let Some((piece, graph, (least, _))) = lean
                 && peak.is_some_and(|p| p > room)
             {
-                // What one block needs is there for the others.
-                let few = Choice { flights: dear.1, until_first: true, ..USUAL };
-                let usual = if dear.1 > 0 && dear.0 == most { few } else { USUAL };
+                let few = Choice { flights: flights(&piece).1, until_first: true, ..USUAL };
+                let usual = if few.flights > 0 && dearest { few } else { USUAL };
                 order = graph.best_within(&piece, &least, &sizes, (room, usual));
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
-                let more = piece.registers(&order, &sizes).max(late).min(room);
-                peak = peak.map(|peak| peak.max(more));
+                let taken = Allocator::new(&piece, &sizes).registers(&order);
+                let late = late.filter(|late| !dearest || *late <= room);
+                peak = peak.map(|peak| match (late, wanted) {
+                    // All that could go ahead does not fit, what goes late does.
+                    (Some(late), Some(wanted)) if late <= room && wanted > room => late,
+                    (late, _) => peak.max(taken.max(late.unwrap_or(0)).min(room)),
+                });
             }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
             if barriers > 0 {

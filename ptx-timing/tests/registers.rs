@@ -50,14 +50,19 @@ fn estimates_are_near_the_assemblers() {
         near
     });
     // What was reached.
-    assert!(tuned >= 35 && held >= 22, "{tuned}, {held}");
+    assert!(tuned >= 36 && held >= 23, "{tuned}, {held}");
 }
+
+/// Where a thread reads and where it writes.
+const POINTERS: &str = "ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; mov.u32 %r1, %tid.x;\n\
+    mul.wide.u32 %rd3, %r1, 16; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;\n";
 
 /// What the model makes of a kernel with this body.
 fn estimate(body: &str) -> (u32, usize) {
     let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {{\n\
-         .reg .u64 %rd<30>; .reg .u32 %r<30>; .reg .f32 %f<90>; .reg .pred %p<9>;\n{body}\nret; }}\n"
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(\
+         .param .u64 p, .param .u32 n, .param .u64 q) {{\n\
+         .reg .u64 %rd<30>; .reg .b32 %r<30>; .reg .f32 %f<90>; .reg .pred %p<9>;\n{body}\nret; }}\n"
     );
     let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
     assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
@@ -135,7 +140,8 @@ fn registers_below_the_share_are_spent() {
         let all: String = (3..3 + count).map(load).collect();
         let sums: String = (3..3 + count).map(|i| format!("add.f32 %f1, %f1, %f{i};\n")).collect();
         estimate(&format!(
-            "ld.param.u64 %rd1, [p]; mov.u32 %r1, %laneid; mov.f32 %f1, 0f00000000;\n{all}{sums}st.global.f32 [%rd1], %f1;"
+            "ld.param.u64 %rd1, [p]; mov.u32 %r1, %laneid; mov.f32 %f1, 0f00000000;\n\
+             {all}{sums}st.global.f32 [%rd1], %f1;"
         ))
         .0
     };
@@ -178,7 +184,90 @@ fn stored_words_are_in_odd_registers() {
     }
 }
 
-/// A routine needs registers of its own while it runs.
+/// What an instruction takes lies in both banks of registers: words that are stored at addresses of 64 bits leave the
+/// even ones free, which products of 64 bits cannot take as pairs. Numbers of ptxas 13.5.
+#[test]
+fn operands_lie_in_both_banks() {
+    let sum = "add.u64 %rd20, %rd10, %rd11;";
+    let product = "mul.hi.u64 %rd20, %rd10, %rd11; mul.lo.u64 %rd21, %rd10, %rd11; xor.b64 %rd20, %rd20, %rd21;";
+    for (op, count, real) in
+        [(sum, 0, 14_u32), (sum, 4, 22), (sum, 8, 30), (product, 0, 20), (product, 4, 28)]
+    {
+        let of = |step: &dyn Fn(usize) -> String| (0..count).map(step).collect::<String>();
+        let loads = of(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 10 + i, 4096 + 1024 * i));
+        let stores = of(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4096 + 1024 * i, 10 + i));
+        let own = estimate(&format!(
+            "{POINTERS}{loads}ld.global.u64 %rd10, [%rd1]; ld.global.u64 %rd11, [%rd1+1024]; bar.sync 0;\n\
+             {op}\nst.global.u64 [%rd2], %rd20;\n{stores}"
+        ))
+        .0;
+        assert!(own.abs_diff(real) <= 2, "{op} beside {count} words: {own}, ptxas {real}");
+    }
+}
+
+/// What is loaded or multiplied as one lies in registers that follow each other. Numbers of ptxas 13.5.
+#[test]
+fn tuples_follow_each_other() {
+    let of =
+        |count: usize, step: &dyn Fn(usize) -> String| (0..count).map(step).collect::<String>();
+    let four = |first: usize| {
+        let list: Vec<String> = (first..first + 4).map(|f| format!("%f{f}")).collect();
+        format!("{{{}}}", list.join(","))
+    };
+    for (count, real) in [(1, 14), (2, 18), (3, 22), (4, 26), (5, 30)] {
+        let loads =
+            of(count, &|i| format!("ld.global.v4.f32 {}, [%rd1+{}];\n", four(4 * i), 4096 * i));
+        let stores =
+            of(count, &|i| format!("st.global.v4.f32 [%rd2+{}], {};\n", 4096 * i, four(4 * i)));
+        let own = estimate(&format!("{POINTERS}{loads}bar.sync 0;\n{stores}")).0;
+        assert_eq!(own, real, "copy of {count}");
+    }
+    for (count, real) in [(1, 20), (2, 24), (3, 28)] {
+        let loads = |register: &str, first: usize, count: usize, at: usize| {
+            of(count, &|i| {
+                format!("ld.global.b32 %{register}{}, [%rd1+{}];\n", first + i, at + 1024 * i)
+            })
+        };
+        let (left, right) = (loads("r", 10, 4, 0), loads("r", 20, 2, 8192));
+        let sums = loads("f", 0, 4 * count, 16384);
+        let products = of(count, &|i| {
+            format!(
+                "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {}, {{%r10,%r11,%r12,%r13}}, {{%r20,%r21}}, {};\n",
+                four(40 + 4 * i),
+                four(4 * i)
+            )
+        });
+        let stores =
+            of(4 * count, &|i| format!("st.global.f32 [%rd2+{}], %f{};\n", 1024 * i, 40 + i));
+        let own = estimate(&format!("{POINTERS}{left}{right}{sums}{products}{stores}")).0;
+        assert_eq!(own, real, "{count} products");
+    }
+}
+
+/// Nothing takes the registers of what a store reads right behind it. Numbers of ptxas 13.5.
+#[test]
+fn stores_keep_their_operands() {
+    for (words, turns, real) in [(1, 2, 14_u32), (1, 3, 16), (2, 2, 20), (4, 2, 26)] {
+        let of = |step: &dyn Fn(usize) -> String| (0..words).map(step).collect::<String>();
+        let turn = |turn: usize| {
+            let at = |i: usize| 1024 * (i + words * turn);
+            let loads = of(&|i| format!("ld.global.f32 %f{i}, [%rd1+{}];\n", at(i)));
+            let stores = of(&|i| format!("st.shared.f32 [%r2+{}], %f{i};\n", 1024 * i));
+            let others = of(&|i| format!("ld.shared.f32 %f{}, [%r2+{}];\n", 20 + i, 1024 * i + 4));
+            let last = of(&|i| format!("st.global.f32 [%rd2+{}], %f{};\n", at(i), 20 + i));
+            format!("{loads}{stores}bar.sync 0;\n{others}{last}bar.sync 0;\n")
+        };
+        let turns: String = (0..turns).map(turn).collect();
+        let own = estimate(&format!(
+            ".shared .align 16 .b8 s[16384]; {POINTERS}mov.u32 %r2, s; shl.b32 %r3, %r1, 2;\n\
+             add.u32 %r2, %r2, %r3;\n{turns}"
+        ))
+        .0;
+        assert!(own.abs_diff(real) <= 4, "{words} words: {own}, ptxas {real}");
+    }
+}
+
+/// A routine needs registers of its own while it runs. Numbers of ptxas 13.5.
 #[test]
 fn routines_have_registers_of_their_own() {
     let with = |op: &str| {
@@ -188,5 +277,5 @@ fn routines_have_registers_of_their_own() {
         ))
         .0
     };
-    assert_eq!(with("div.rn"), with("add") + 8);
+    assert_eq!(with("div.rn") - with("add"), 15 - 8);
 }
