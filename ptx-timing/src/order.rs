@@ -26,13 +26,15 @@ pub(crate) struct Choice {
     pub fills: bool,
     /// Loads whose results nobody has read yet, at most.
     pub flights: usize,
+    /// Words of them from shared memory behind which none goes ahead.
+    pub words: usize,
     /// Whether the first reader of a load ends its way; else the last does.
     pub until_first: bool,
 }
 
 /// Loads take all.
 pub(crate) const USUAL: Choice =
-    Choice { reserve: 0, fills: false, flights: usize::MAX, until_first: false };
+    Choice { reserve: 0, fills: false, flights: usize::MAX, words: usize::MAX, until_first: false };
 
 /// What is tried besides: words that loads leave to others, and whether values are made before they are needed.
 const CHOICES: [(u32, bool); 3] = [(0, true), (4, true), (8, true)];
@@ -225,7 +227,7 @@ impl Graph {
     /// An order for which registers last. Loads go ahead, each with what its address needs, as far as they
     /// do; besides, values are made when they are needed.
     pub fn order_within(&self, mut rest: Rest<'_>, piece: &Piece<'_>, choice: Choice) -> Vec<u32> {
-        let mut flights = Flights::new(piece, choice.flights, choice.until_first);
+        let mut flights = Flights::new(piece, &choice);
         let mut loads: Vec<u32> = (0..piece.list.len() as u32)
             .filter(|i| loads_words(&piece.list[*i as usize]))
             .collect();

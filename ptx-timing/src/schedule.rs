@@ -7,7 +7,7 @@
 
 use crate::allocate::Allocator;
 use crate::event::{Code, Event, Register};
-use crate::flights::flights;
+use crate::flights::{SHARED_WORDS, flights};
 use crate::live;
 use crate::order::{Choice, Graph, USUAL};
 use crate::pressure::{Piece, Rest, Sizes};
@@ -98,15 +98,23 @@ impl Schedule {
         }
         // What blocks need that take registers of which more cost resident warps.
         let mut dear = vec![0; orders.len()];
+        // Registers that are counted: values that machine code makes anew are not known, so that orders get those of
+        // wide loads from shared memory besides.
+        let mut counted = room;
         for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
-            let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
-            let few = Choice { flights: flights(piece).0, ..USUAL };
-            let some = graph.order_within(rest, piece, few);
-            let needs = piece.peak(&some, &sizes).max(*least);
+            let needs = |words: usize| {
+                let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
+                let few = Choice { flights: flights(piece).0, words, ..USUAL };
+                let some = graph.order_within(rest, piece, few);
+                piece.peak(&some, &sizes).max(*least)
+            };
+            let spent = at_no_cost(profile, needs(SHARED_WORDS) + own) - own;
+            let needs = needs(usize::MAX);
             room = room.max(at_no_cost(profile, needs + own) - own);
+            counted = counted.max(spent);
             if needs > free.saturating_sub(own) {
                 *dear = needs;
             }
@@ -138,7 +146,8 @@ impl Schedule {
                     (late, _) => peak.max(taken.max(late.unwrap_or(0)).min(room)),
                 });
             }
-            out.peaks.extend(peak.map(|peak| (span.start as u32, peak)));
+            let counted = if saves { counted } else { u32::MAX };
+            out.peaks.extend(peak.map(|peak| (span.start as u32, peak.min(counted))));
             if barriers > 0 {
                 let list = &code.instructions[span.start..span.stop];
                 let found = waits(list, &order, barriers).into_iter();
