@@ -53,7 +53,7 @@ impl File {
         self.mark(place, true);
     }
 
-    /// The lowest registers that are free, from one of every `step` on.
+    /// The lowest of so many free registers in a row, of those that start at `from` or multiples of `step` behind it.
     fn free(&self, words: usize, from: usize, step: usize) -> usize {
         let is_used = |i: usize| self.used.get(i).copied().unwrap_or(false);
         let mut first = from;

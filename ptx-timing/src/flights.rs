@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use crate::event::{AccessKind, Instruction, Register};
-use crate::order::Choice;
 use crate::pressure::Piece;
 use ptx_isa::Class;
 
@@ -12,8 +11,27 @@ pub(crate) fn loads(i: &Instruction) -> bool {
     matches!(i.class, Class::LoadGlobal | Class::LoadShared | Class::LoadMatrix)
 }
 
-/// Words from shared memory under way behind which an assembler takes no registers for another load. ptxas 13.5 has 8 to
-/// 16 under way, 2 to 4 loads, in products of matrices whose tiles of 2 x 4 to 8 x 8 lie in registers.
+/// How registers are shared out between loads and what is computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Choice {
+    /// Words that loads leave to others.
+    pub reserve: u32,
+    /// Whether values are made before they are needed, where nothing else can go.
+    pub fills: bool,
+    /// Loads whose results nobody has read yet, at most.
+    pub flights: usize,
+    /// Words of them from shared memory behind which none goes ahead.
+    pub words: usize,
+    /// Whether the first reader of a load ends its way; else the last does.
+    pub until_first: bool,
+}
+
+/// Loads take all.
+pub(crate) const USUAL: Choice =
+    Choice { reserve: 0, fills: false, flights: usize::MAX, words: usize::MAX, until_first: false };
+
+/// Words from shared memory under way behind which an assembler takes no registers for another load. ptxas 13.5 has 8
+/// to 16 under way, 2 to 4 loads, in products of matrices whose tiles of 2 x 4 to 8 x 8 lie in registers.
 pub(crate) const SHARED_WORDS: usize = 6;
 
 /// Loads under way while an order is made.
@@ -122,7 +140,6 @@ pub(crate) fn flights(piece: &Piece<'_>) -> (usize, usize) {
 mod tests {
     use super::*;
     use crate::live;
-    use crate::order::USUAL;
 
     /// Loads that are only stored, with addresses of their own or at constant distances from one.
     #[test]

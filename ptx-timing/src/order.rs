@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::effects::{MemoryEffect, apart, effect, ordered};
 use crate::event::{Code, Register};
-use crate::flights::{Flights, loads as loads_words};
+use crate::flights::{Choice, Flights, loads as loads_words};
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
 use ptx_isa::Class;
@@ -16,25 +16,6 @@ const GROUP: usize = 24;
 
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
-
-/// How registers are shared out between loads and what is computed.
-#[derive(Clone, Copy)]
-pub(crate) struct Choice {
-    /// Words that loads leave to others.
-    pub reserve: u32,
-    /// Whether values are made before they are needed, where nothing else can go.
-    pub fills: bool,
-    /// Loads whose results nobody has read yet, at most.
-    pub flights: usize,
-    /// Words of them from shared memory behind which none goes ahead.
-    pub words: usize,
-    /// Whether the first reader of a load ends its way; else the last does.
-    pub until_first: bool,
-}
-
-/// Loads take all.
-pub(crate) const USUAL: Choice =
-    Choice { reserve: 0, fills: false, flights: usize::MAX, words: usize::MAX, until_first: false };
 
 /// What is tried besides: words that loads leave to others, and whether values are made before they are needed.
 const CHOICES: [(u32, bool); 3] = [(0, true), (4, true), (8, true)];

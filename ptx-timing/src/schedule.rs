@@ -7,9 +7,9 @@
 
 use crate::allocate::Allocator;
 use crate::event::{Code, Event, Register};
-use crate::flights::{SHARED_WORDS, flights};
+use crate::flights::{Choice, SHARED_WORDS, USUAL, flights};
 use crate::live;
-use crate::order::{Choice, Graph, USUAL};
+use crate::order::Graph;
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
 use crate::scoreboard::{Waits, waits};
@@ -100,7 +100,7 @@ impl Schedule {
         let mut dear = vec![0; orders.len()];
         // Registers that are counted: values that machine code makes anew are not known, so that orders get those of
         // wide loads from shared memory besides.
-        let mut counted = room;
+        let mut counted = if saves { room } else { u32::MAX };
         for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
@@ -146,7 +146,6 @@ impl Schedule {
                     (late, _) => peak.max(taken.max(late.unwrap_or(0)).min(room)),
                 });
             }
-            let counted = if saves { counted } else { u32::MAX };
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak.min(counted))));
             if barriers > 0 {
                 let list = &code.instructions[span.start..span.stop];

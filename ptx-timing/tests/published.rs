@@ -68,8 +68,8 @@ fn products_on_an_a6000() {
         count += 1.0;
     }
     println!("mean error {:.1} %", 100.0 * sum / count);
-    // What was reached; 15 % are wanted.
-    assert!(!only.is_empty() || sum / count <= 0.19);
+    // 15 % are wanted; docs/timing.md says how far off it is.
+    assert!(!only.is_empty() || sum / count <= 0.16);
 }
 
 golden::tests! {
