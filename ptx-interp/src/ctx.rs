@@ -8,7 +8,7 @@ use ptx_isa::effect::{Fault, window};
 
 use crate::memory::Memory;
 use crate::region::Span;
-use crate::rows::Bases;
+use crate::rows::{Bases, lanes};
 use crate::shape::Shapes;
 
 /// Addresses `start .. start + size` lie at `origin + address`.
@@ -209,4 +209,131 @@ impl Ctx {
         }
         Ok(())
     }
+
+    /// Host memory from the lowest address on that some lanes access, and that address; `None` where their
+    /// addresses do not all lie in one allocation.
+    fn all(
+        &self,
+        mask: u32,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+        write: bool,
+    ) -> Option<(*mut u8, u64)> {
+        let own = || lanes(mask).map(|lane| addresses[lane]);
+        let (low, high) = (own().min()?, own().max()?);
+        let long = u32::try_from((high - low).checked_add(bytes as u64)?).ok()?;
+        match self.resolve(0, space, low, long, write) {
+            Ok(Target::Host(p)) => Some((p, low)),
+            Ok(Target::Param(_) | Target::Local(_)) | Err(_) => None,
+        }
+    }
+
+    /// Reads 1, 2, 4 or 8 bytes for each of some lanes, zero-extended.
+    pub(crate) fn gather(
+        &self,
+        mask: u32,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+    ) -> Result<[u64; 32], Fault> {
+        match bytes {
+            2 => self.gather_as::<u16>(mask, space, addresses),
+            4 => self.gather_as::<u32>(mask, space, addresses),
+            8 => self.gather_as::<u64>(mask, space, addresses),
+            _ => self.gather_as::<u8>(mask, space, addresses),
+        }
+    }
+
+    #[inline(always)]
+    fn gather_as<T: Bytes>(
+        &self,
+        mask: u32,
+        space: Space,
+        addresses: &[u64; 32],
+    ) -> Result<[u64; 32], Fault> {
+        let mut out = [0; 32];
+        let all = self.all(mask, space, addresses, size_of::<T>(), false);
+        for lane in lanes(mask) {
+            out[lane] = match all {
+                Some((p, low)) => {
+                    let p = p.wrapping_add((addresses[lane] - low) as usize).cast::<T>();
+                    // SAFETY: `all` found the bytes of every lane inside one allocation.
+                    unsafe { p.read_unaligned() }.wide()
+                }
+                None => {
+                    let mut value = [0; 8];
+                    self.read(lane as u8, space, addresses[lane], &mut value[..size_of::<T>()])?;
+                    u64::from_le_bytes(value)
+                }
+            };
+        }
+        Ok(out)
+    }
+
+    /// Writes the lowest 1, 2, 4 or 8 bytes of a value for each of some lanes.
+    pub(crate) fn scatter(
+        &self,
+        mask: u32,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+        values: &[u64; 32],
+    ) -> Result<(), Fault> {
+        match bytes {
+            2 => self.scatter_as::<u16>(mask, space, addresses, values),
+            4 => self.scatter_as::<u32>(mask, space, addresses, values),
+            8 => self.scatter_as::<u64>(mask, space, addresses, values),
+            _ => self.scatter_as::<u8>(mask, space, addresses, values),
+        }
+    }
+
+    #[inline(always)]
+    fn scatter_as<T: Bytes>(
+        &self,
+        mask: u32,
+        space: Space,
+        addresses: &[u64; 32],
+        values: &[u64; 32],
+    ) -> Result<(), Fault> {
+        let all = self.all(mask, space, addresses, size_of::<T>(), true);
+        for lane in lanes(mask) {
+            match all {
+                Some((p, low)) => {
+                    let p = p.wrapping_add((addresses[lane] - low) as usize).cast::<T>();
+                    // SAFETY: `all` found the bytes of every lane inside one writable allocation.
+                    unsafe { p.write_unaligned(T::lowest(values[lane])) }
+                }
+                None => {
+                    let value = values[lane].to_le_bytes();
+                    self.write(lane as u8, space, addresses[lane], &value[..size_of::<T>()])?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
+
+/// What one lane reads or writes at once.
+trait Bytes: Copy {
+    /// Zero-extended.
+    fn wide(self) -> u64;
+    /// The lowest bytes of a value.
+    fn lowest(value: u64) -> Self;
+}
+
+macro_rules! bytes {
+    ($($t:ty)*) => {$(
+        impl Bytes for $t {
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn lowest(value: u64) -> $t {
+                value as $t
+            }
+        }
+    )*};
+}
+bytes!(u8 u16 u32 u64);

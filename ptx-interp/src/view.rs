@@ -52,7 +52,21 @@ impl<O: Observer> View<'_, O> {
         if !O::EVENTS.has(EventSet::ACCESS) {
             return Ok(());
         }
-        self.addresses[lane as usize & 31] = address;
+        let lane = lane & 31;
+        self.addresses[lane as usize] = address;
+        self.tell_accesses(by, action, 1 << lane, (space, texture), bytes)
+    }
+
+    /// Tells of an access of some lanes, whose addresses are at hand.
+    #[inline(always)]
+    fn tell_accesses(
+        &mut self,
+        by: Accessor,
+        action: Action,
+        lanes: u32,
+        (space, texture): (Space, u64),
+        bytes: u32,
+    ) -> Result<(), Fault> {
         let (order, scope) = ordering(by, action);
         let access = MemoryAccess {
             by,
@@ -63,14 +77,32 @@ impl<O: Observer> View<'_, O> {
             scope,
             proxy: by.proxy(space),
             cache: Cache::Default,
-            lanes: 1 << (lane & 31),
+            lanes,
             addresses: self.addresses,
             texture,
         };
         match self.observer.warp(&self.moment, WarpEvent::Access(&access)) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(message) => Err(Fault::Stopped { lane, message }),
+            ControlFlow::Break(message) => {
+                Err(Fault::Stopped { lane: lanes.trailing_zeros() as u8 & 31, message })
+            }
         }
+    }
+
+    /// Tells of an access of all executing lanes.
+    fn tell_of_all(
+        &mut self,
+        by: Accessor,
+        action: Action,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+    ) -> Result<(), Fault> {
+        if !O::EVENTS.has(EventSet::ACCESS) || self.moment.lanes == 0 {
+            return Ok(());
+        }
+        *self.addresses = *addresses;
+        self.tell_accesses(by, action, self.moment.lanes, (space, 0), bytes as u32)
     }
 
     /// Tells of what a lane has done to the heap or printed.
@@ -139,6 +171,27 @@ impl<O: Observer> Machine for View<'_, O> {
     ) -> Result<(), Fault> {
         self.tell_access(by, Action::Write, lane, (space, 0), address, data.len() as u32)?;
         self.cx().write(lane, space, address, data)
+    }
+    fn gather(
+        &mut self,
+        by: Accessor,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+    ) -> Result<[u64; 32], Fault> {
+        self.tell_of_all(by, Action::Read, space, addresses, bytes)?;
+        self.cx().gather(self.moment.lanes, space, addresses, bytes)
+    }
+    fn scatter(
+        &mut self,
+        by: Accessor,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+        values: &[u64; 32],
+    ) -> Result<(), Fault> {
+        self.tell_of_all(by, Action::Write, space, addresses, bytes)?;
+        self.cx().scatter(self.moment.lanes, space, addresses, bytes, values)
     }
     fn update(
         &mut self,

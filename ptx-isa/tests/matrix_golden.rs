@@ -91,9 +91,11 @@ fn offset_and_stride(operands: &str) -> (u64, u64) {
 
 fn load(m: &WmmaMove, operands: &str, memory: &[u8]) -> Vec<[u64; 32]> {
     let (base, stride) = offset_and_stride(operands);
-    let read = |at: u64, n: usize| -> Result<u64, std::convert::Infallible> {
-        let at = (base + at) as usize;
-        Ok(memory[at..at + n].iter().rev().fold(0, |v, &b| v << 8 | u64::from(b)))
+    let read = |at: &[u64; 32], n: usize| -> Result<[u64; 32], std::convert::Infallible> {
+        Ok(at.map(|at| {
+            let at = (base + at) as usize;
+            memory[at..at + n].iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
+        }))
     };
     match m.fragment.load(m.layout, stride, read) {
         Ok(regs) => regs,
@@ -135,9 +137,14 @@ fn replay_wmma(form: &Form<'_>) -> Result<(), String> {
         };
         let mut image = vec![0u8; 32 * 8 * outs];
         let (base, stride) = offset_and_stride(target);
-        let write = |at: u64, n: usize, v: u64| -> Result<(), std::convert::Infallible> {
-            let at = (base + at) as usize;
-            image[at..at + n].copy_from_slice(&v.to_le_bytes()[..n]);
+        let write = |at: &[u64; 32],
+                     n: usize,
+                     values: &[u64; 32]|
+         -> Result<(), std::convert::Infallible> {
+            for (at, v) in at.iter().zip(values) {
+                let at = (base + at) as usize;
+                image[at..at + n].copy_from_slice(&v.to_le_bytes()[..n]);
+            }
             Ok(())
         };
         match store.fragment.store(store.layout, stride, &d, write) {

@@ -376,8 +376,10 @@ impl Recorder<'_> {
             }
             // The four warps of a group read their operands together.
             Accessor::MatrixProduct if warp % 4 != 0 => {}
+            Accessor::Matrix => {
+                self.matrix(access, Differs { does: own, ..Differs::default() });
+            }
             Accessor::AsyncStore
-            | Accessor::Matrix
             | Accessor::MatrixProduct
             | Accessor::Texture
             | Accessor::Surface
@@ -396,11 +398,6 @@ impl Recorder<'_> {
     fn piece(&mut self, access: &MemoryAccess<'_>, differs: Differs) {
         let Some((space, lane, base)) = place_of_lane(access) else { return };
         let (by, action) = (access.by, access.action);
-        // The parts of a matrix that lanes hold in halves of registers are loaded and stored in words.
-        if access.by == Accessor::Matrix && access.bytes < WORD {
-            self.matrix_word(lane, base & !u64::from(WORD - 1), (action, space), differs);
-            return;
-        }
         // A long copy is one of many lanes.
         for from in (0..access.bytes).step_by(PIECE as usize) {
             let width = PIECE.min(access.bytes - from);
@@ -421,30 +418,43 @@ impl Recorder<'_> {
         }
     }
 
+    /// An access by an instruction that moves a matrix: of one lane, or of all at once.
+    fn matrix(&mut self, access: &MemoryAccess<'_>, differs: Differs) {
+        if access.bytes >= WORD && access.lanes.is_power_of_two() {
+            self.piece(access, differs);
+            return;
+        }
+        let Some((space, addresses)) = place(access) else { return };
+        let (by, action, mask) = (access.by, access.action, access.lanes);
+        if access.bytes >= WORD {
+            let access = WarpAccess { mask, width: access.bytes, addresses };
+            self.pieces.push(Pieces { by, action, space, differs, access });
+            return;
+        }
+        // The parts of a matrix that lanes hold in halves of registers are loaded and stored in words.
+        for base in (0..32).filter(|lane| mask >> lane & 1 != 0).map(|lane| addresses[lane]) {
+            self.matrix_word(base & !u64::from(WORD - 1), (action, space), differs);
+        }
+    }
+
     /// A word of a matrix, once, whichever lanes hold parts of it.
-    fn matrix_word(
-        &mut self,
-        lane: u32,
-        base: u64,
-        (action, space): (Action, Space),
-        differs: Differs,
-    ) {
+    fn matrix_word(&mut self, base: u64, (action, space): (Action, Space), differs: Differs) {
         if !self.words.insert(base) {
             return;
         }
         let by = Accessor::Matrix;
         let same =
             |p: &Pieces| (p.by, p.action, p.space, p.access.width) == (by, action, space, WORD);
-        let at = self.pieces.iter().rposition(same);
-        let room = at.and_then(|at| Some((at, self.pieces[at].room(lane)?)));
-        let (at, slot) = room.unwrap_or_else(|| {
+        let last = self.pieces.last().filter(|p| same(p)).and_then(|p| p.room(0));
+        let slot = last.unwrap_or_else(|| {
             let access = WarpAccess { mask: 0, width: WORD, addresses: [0; 32] };
             self.pieces.push(Pieces { by, action, space, differs, access });
-            (self.pieces.len() - 1, lane)
+            0
         });
-        let access = &mut self.pieces[at].access;
-        access.mask |= 1 << slot;
-        access.addresses[slot as usize] = base;
+        if let Some(Pieces { access, .. }) = self.pieces.last_mut() {
+            access.mask |= 1 << slot;
+            access.addresses[slot as usize] = base;
+        }
     }
 
     /// The instruction issued last has made all of its accesses.

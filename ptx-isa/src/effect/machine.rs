@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Accessor, ArrayTouch, Fault, MbarrierEvent};
+use crate::mbarrier::lanes;
 use crate::special::Sreg;
 use crate::tcgen05::TensorMemory;
 use crate::texture::Texture;
@@ -51,6 +52,43 @@ pub trait Machine {
         address: u64,
         data: &[u8],
     ) -> Result<(), Fault>;
+    /// Reads `bytes` bytes (1, 2, 4 or 8) at each executing lane's address, zero-extended.
+    ///
+    /// # Errors
+    /// A fault when a range is not readable.
+    fn gather(
+        &mut self,
+        by: Accessor,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+    ) -> Result<[u64; 32], Fault> {
+        let mut out = [0; 32];
+        for lane in lanes(self.mask()) {
+            let mut buffer = [0; 8];
+            self.read(by, lane as u8, space, addresses[lane], &mut buffer[..bytes])?;
+            out[lane] = u64::from_le_bytes(buffer);
+        }
+        Ok(out)
+    }
+    /// Writes the lowest `bytes` bytes (1, 2, 4 or 8) of a value at each executing lane's address.
+    ///
+    /// # Errors
+    /// A fault when a range is not writable.
+    fn scatter(
+        &mut self,
+        by: Accessor,
+        space: Space,
+        addresses: &[u64; 32],
+        bytes: usize,
+        values: &[u64; 32],
+    ) -> Result<(), Fault> {
+        for lane in lanes(self.mask()) {
+            let value = values[lane].to_le_bytes();
+            self.write(by, lane as u8, space, addresses[lane], &value[..bytes])?;
+        }
+        Ok(())
+    }
     /// Atomically replaces an aligned element of 1, 2, 4 or 8 bytes by `f(old)`; returns `old`.
     ///
     /// # Errors

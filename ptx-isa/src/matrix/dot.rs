@@ -5,7 +5,7 @@
 //! A product's exponent is the sum of its operands' exponents, not normalised; subnormal operands
 //! carry the least exponent. The widths were found from recordings of an H200.
 
-use super::columns::{Lanes, TERMS, WIDTH, sums};
+use super::columns::{Cut, Lanes, Side, TERMS, WIDTH, add_f32 as add_f32_columns, sums};
 use super::types::Elem;
 
 /// Exponent given to a zero: below every product, so that it never decides the alignment.
@@ -409,6 +409,24 @@ impl Eight {
         Some(Self { m: side(&b.m), e: side(&b.e) })
     }
 
+    fn part(&self, steps: std::ops::Range<usize>) -> Side<'_> {
+        (&self.m[steps.clone()], &self.e[steps])
+    }
+
+    /// `acc = sum(a * b) + acc` for each column's f32; whether it was done, which it is not where an operand is not
+    /// finite or a result not normal.
+    #[inline]
+    pub(super) fn add_f32(
+        &self,
+        a: Run<'_>,
+        steps: std::ops::Range<usize>,
+        cut: Cut,
+        acc: &mut [u32; WIDTH],
+    ) -> bool {
+        let a = a.part(steps.clone());
+        a.class.is_empty() && add_f32_columns((a.m, a.e), self.part(steps), cut, acc)
+    }
+
     /// `sum(a * b) + c` for each column; `None` where an operand is not finite.
     #[inline]
     pub(super) fn row(
@@ -427,8 +445,8 @@ impl Eight {
         for (top, c) in top.iter_mut().zip(c) {
             *top = c.e;
         }
-        let (m, e) = (&self.m[steps.clone()], &self.e[steps.clone()]);
-        let sums = sums(&a.m[steps.clone()], &a.e[steps], m, e, bits - fracs, &mut top);
+        let a = a.part(steps.clone());
+        let sums = sums((a.m, a.e), self.part(steps), bits - fracs, &mut top);
         let mut out = [Sum::Nan; WIDTH];
         for j in 0..WIDTH {
             let v = i64::from(sums[j]) + cut_accumulator(c[j], top[j], c_frac, bits);

@@ -21,6 +21,7 @@ mod types;
 mod volta;
 mod wgmma;
 mod wmma;
+mod wmma_fragment;
 
 pub(crate) use block::{BlockProduct, BlockScale, TensorFactor};
 pub use descriptor::Descriptor;
@@ -31,4 +32,5 @@ pub(crate) use scaled::narrow;
 pub use scaled::{Scale, ScaledMma, Selector};
 pub use types::{Elem, Layout, MatrixError, Shape};
 pub use wgmma::{Wgmma, WgmmaA, WgmmaArgs};
-pub use wmma::{Fragment, Operand, Wmma, WmmaMove};
+pub use wmma::{Wmma, WmmaMove};
+pub use wmma_fragment::{Fragment, Operand};

@@ -127,16 +127,8 @@ pub(crate) fn wmma_load(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fau
     let space = space_from(op.k[2]);
     let lane = leader(mach);
     let (base, stride) = (mach.src_d(0)[lane], mach.src_w(1)[lane]);
-    let regs = m.fragment.load(m.layout, stride.into(), |at, bytes| {
-        let mut buffer = [0u8; 8];
-        mach.read(
-            Accessor::Matrix,
-            lane as u8,
-            space,
-            base.wrapping_add(at),
-            &mut buffer[..bytes],
-        )?;
-        Ok::<u64, Fault>(u64::from_le_bytes(buffer))
+    let regs = m.fragment.load(m.layout, stride.into(), |offsets, bytes| {
+        mach.gather(Accessor::Matrix, space, &offsets.map(|at| base.wrapping_add(at)), bytes)
     })?;
     if m.fragment.elem == Elem::F64 {
         set_doubles(mach, &regs);
@@ -159,14 +151,9 @@ pub(crate) fn wmma_store(mach: &mut dyn Machine, op: &WarpOp) -> Result<Flow, Fa
     } else {
         words(mach, 2, n).iter().map(|r| r.map(u64::from)).collect()
     };
-    m.fragment.store(m.layout, stride.into(), &regs, |at, bytes, v| {
-        mach.write(
-            Accessor::Matrix,
-            lane as u8,
-            space,
-            base.wrapping_add(at),
-            &v.to_le_bytes()[..bytes],
-        )
+    m.fragment.store(m.layout, stride.into(), &regs, |offsets, bytes, values| {
+        let addresses = offsets.map(|at| base.wrapping_add(at));
+        mach.scatter(Accessor::Matrix, space, &addresses, bytes, values)
     })?;
     Ok(Flow::Next)
 }
