@@ -58,27 +58,29 @@ impl CacheCounts {
     }
 }
 
-/// Some sets. The tags, which every access looks through, lie together.
+/// Some sets. What every access looks through, or whoever has to make room, lies together.
 #[derive(Debug, Clone, Default)]
 struct Page {
     /// Line number plus 1; 0 = empty.
     tags: Vec<u64>,
+    /// When a line was used last.
+    used: Vec<u32>,
     lines: Vec<Line>,
+    /// Bytes written to each sector of lines that are there in part; empty until one is.
+    written: Vec<[u8; MAX_SECTORS]>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
     ready: u64,
-    used: u32,
     valid: u8,
     dirty: u8,
     /// Sectors that came along with a neighbour's fill and have not been asked for.
     extra: u8,
     /// The half of the cache that is not in charge of the line has it, too.
     copied: bool,
-    /// Sectors of which only written bytes are present, and how many were written.
+    /// Sectors of which only written bytes are present.
     partial: u8,
-    written: [u8; MAX_SECTORS],
 }
 
 impl Line {
@@ -114,6 +116,9 @@ pub struct LinePlace {
 
 /// Most sectors of a line.
 pub(crate) const MAX_SECTORS: usize = 8;
+
+/// Bytes of a line of the host's caches.
+const HOST_LINE: usize = 64;
 
 /// Sets that are allocated together.
 const SETS_PER_PAGE: usize = 64;
@@ -249,7 +254,9 @@ impl Cache {
                     evicted = old;
                     at
                 });
-                let line = &mut self.pages[page].lines[at];
+                let Page { lines, written: so_far, .. } = &mut self.pages[page];
+                let all = lines.len();
+                let line = &mut lines[at];
                 let hit = (line.valid | line.partial) & mask;
                 if line.dirty == 0 && self.most_dirty > 0 {
                     self.queue.push_back(address >> self.line_shift);
@@ -258,12 +265,15 @@ impl Cache {
                 line.copied = false;
                 line.dirty |= mask;
                 let mut rest = mask & !line.valid;
+                if rest != 0 && so_far.is_empty() {
+                    so_far.resize(all, [0; MAX_SECTORS]);
+                }
                 while rest != 0 {
                     let index = rest.trailing_zeros() as usize;
                     let bit = 1 << index;
                     rest &= !bit;
-                    let sum = u32::from(line.written[index]) + u32::from(written[index]);
-                    line.written[index] = sum.min(255) as u8;
+                    let sum = u32::from(so_far[at][index]) + u32::from(written[index]);
+                    so_far[at][index] = sum.min(255) as u8;
                     // Two warps that share a sector at their edge complete it between them.
                     if sum >= whole {
                         line.valid |= bit;
@@ -348,6 +358,18 @@ impl Cache {
         }
     }
 
+    /// Reads what looking for a line will read, so that the host's caches have it by then. Those who are about to
+    /// look for many lines do this first: then the host waits for all of them at once.
+    pub(crate) fn warm(&self, address: u64) -> u64 {
+        let (set, _) = self.locate(address);
+        let page = &self.pages[set / SETS_PER_PAGE];
+        let start = set % SETS_PER_PAGE * self.ways;
+        let Some(lines) = page.lines.get(start..start + self.ways) else { return 0 };
+        let (tags, used) = (&page.tags[start..], &page.used[start..]);
+        let first = tags[0] ^ u64::from(used[0]) ^ tags[self.ways / 2];
+        lines.iter().step_by(HOST_LINE / size_of::<Line>()).fold(first, |all, l| all ^ l.ready)
+    }
+
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
     /// caches that hold none.
     pub fn invalidate(&mut self) {
@@ -373,25 +395,27 @@ impl Cache {
         if self.clock == u32::MAX {
             // Ages start anew: rarely enough not to matter for what is evicted.
             self.clock = 1;
-            self.pages.iter_mut().flat_map(|p| &mut p.lines).for_each(|line| line.used = 0);
+            self.pages.iter_mut().flat_map(|p| &mut p.used).for_each(|used| *used = 0);
         }
         let start = set % SETS_PER_PAGE * self.ways;
         let page = &mut self.pages[set / SETS_PER_PAGE];
         let tags = page.tags.get(start..start + self.ways)?;
         let at = start + tags.iter().position(|t| *t == tag)?;
-        page.lines[at].used = self.clock;
+        page.used[at] = self.clock;
         Some(at)
     }
 
     fn insert(&mut self, set: usize, tag: u64) -> (usize, Option<Evicted>) {
         let page = &mut self.pages[set / SETS_PER_PAGE];
         if page.tags.is_empty() {
-            page.tags.resize(SETS_PER_PAGE * self.ways, 0);
-            page.lines.resize(SETS_PER_PAGE * self.ways, Line::default());
+            let lines = SETS_PER_PAGE * self.ways;
+            page.tags = vec![0; lines];
+            page.used = vec![0; lines];
+            page.lines = vec![Line::default(); lines];
         }
         let start = set % SETS_PER_PAGE * self.ways;
-        let victim = (start..start + self.ways).min_by_key(|&at| page.lines[at].used);
-        let victim = victim.unwrap_or(start);
+        let used = page.used[start..start + self.ways].iter().enumerate();
+        let victim = start + used.min_by_key(|(_, used)| **used).map_or(0, |(way, _)| way);
         let old = page.lines[victim];
         let old_tag = std::mem::replace(&mut page.tags[victim], tag);
         let evicted = (old_tag != 0 && old.dirty != 0).then(|| Evicted {
@@ -402,7 +426,11 @@ impl Cache {
         if self.most_dirty > 0 {
             self.dirty = self.dirty.saturating_sub(old.dirty_weight());
         }
-        page.lines[victim] = Line { used: self.clock, ..Line::default() };
+        page.lines[victim] = Line::default();
+        page.used[victim] = self.clock;
+        if let Some(written) = page.written.get_mut(victim) {
+            *written = [0; MAX_SECTORS];
+        }
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         (victim, evicted)
     }

@@ -291,6 +291,7 @@ impl<'a> Memory<'a> {
     ) -> u64 {
         let hit_latency = self.profile.l1.as_ref().map_or(0, |l1| u64::from(l1.hit_latency));
         let mut done = now;
+        self.warm(sm, parts, origin);
         for part in parts {
             let address = origin.wrapping_add(part.offset);
             let start = now + u64::from(part.delay);
@@ -321,8 +322,20 @@ impl<'a> Memory<'a> {
         done
     }
 
+    /// Brings what accesses to many lines will look at into the host's caches.
+    fn warm(&self, sm: usize, parts: &[Part], origin: u64) {
+        if parts.len() < MANY_LINES {
+            return;
+        }
+        let address = |part: &Part| origin.wrapping_add(part.offset);
+        let warm = |cache: &Cache| parts.iter().fold(0, |all, p| all ^ cache.warm(address(p)));
+        std::hint::black_box(self.sms[sm].l1.as_ref().map(warm));
+        std::hint::black_box(self.l2.as_ref().map(warm));
+    }
+
     /// `apart`: does not go along with others.
     fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64, apart: bool) -> u64 {
+        self.warm(sm, parts, origin);
         for part in parts {
             let address = origin.wrapping_add(part.offset);
             let mut held = false;
@@ -569,6 +582,9 @@ impl<'a> Memory<'a> {
         self.dram.write(now, e.address, e.sectors * sector)
     }
 }
+
+/// Lines of an access from which on it pays to look at all of them first.
+const MANY_LINES: usize = 8;
 
 /// SMs in a row that are near the same half of L2.
 const NEIGHBOURS: usize = 4;

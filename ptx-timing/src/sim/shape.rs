@@ -100,6 +100,13 @@ impl Shapes {
         latest.clone()
     }
 
+    /// Something of what [`Shapes::get`] will look at.
+    pub fn peek(&self, pattern: u32) -> u64 {
+        let known = self.known.get(pattern as usize).map_or(0, |list| list.len() as u64);
+        let offsets = self.patterns.get(pattern as usize).map_or(&[][..], |p| &p.offsets);
+        offsets.iter().step_by(8).fold(known, |all, offset| all ^ offset.cast_unsigned())
+    }
+
     /// The shape of a pattern at a base, and the base that its parts count from.
     pub fn get(
         &mut self,

@@ -198,6 +198,14 @@ impl Sm {
         (next != NEVER).then_some(next)
     }
 
+    /// Reads what warps that are ready before a clock will look at, so that the host's caches have it by then: it waits
+    /// for all of them at once, not for one after the other.
+    pub fn warm(&self, until: u64) {
+        let ready = (0..self.slots.len()).filter(|slot| self.slots.ready_at(*slot) < until);
+        let next = |slot: usize| self.warps[slot].as_ref()?.next(&self.blocks);
+        std::hint::black_box(ready.filter_map(next).fold(0, |all, word| all ^ word));
+    }
+
     /// Clocks from the first block's start to the last one's end.
     pub fn active_clocks(&self) -> u64 {
         self.first_start.map_or(0, |start| self.last_end.saturating_sub(start))

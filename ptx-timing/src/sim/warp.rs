@@ -114,6 +114,9 @@ impl Copies {
     }
 }
 
+/// Instructions that a warp may issue in a time slice, most often.
+const SOON: usize = 6;
+
 /// One of a block's named barriers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BarrierState {
@@ -143,6 +146,19 @@ impl Warp {
         let busy = if self.pipe_was_busy { Stall::Pipe } else { Stall::NotSelected };
         let first = operands - self.wait_from >= rest;
         (waited, if first { self.operands_reason } else { busy })
+    }
+
+    /// Something of its next instructions and the first access among them, for [`super::sm::Sm::warm`].
+    pub fn next(&self, blocks: &[Option<Block>]) -> Option<u64> {
+        let events = self.events.get(self.position..)?.iter().take(SOON);
+        let access = |event: &Event| match event.detail {
+            Detail::Memory { first, .. } => Some(first),
+            _ => None,
+        };
+        let first = events.filter_map(access).next()?;
+        let access = self.accesses.get(first as usize)?;
+        let shapes = blocks.get(self.block)?.as_ref()?.shapes.borrow();
+        Some(access.base ^ shapes.peek(access.pattern))
     }
 
     /// Attributes the clocks since the warp's previous issue.

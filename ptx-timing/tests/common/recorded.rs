@@ -334,7 +334,7 @@ pub fn table(
         rows.push(row);
         let Some(row) = rows.last().filter(|_| shown(id)) else { continue };
         println!(
-            "{id:22} {:8.0} / {:8.0} = {:.2}  active {:8.0} / {:8.0} = {:.2}  insts {:.2}  occ {:.2}/{:.2}  dram r {:.2} w {:.2} l2 {:.2}  {:.1e}/s; {}",
+            "{id:22} {:8.0} / {:8.0} = {:.2}  active {:8.0} / {:8.0} = {:.2}  insts {:.2}  occ {:.2}/{:.2}  dram r {:.2} w {:.2} l2 {:.2}  {:.1e}/s {seconds:.2}s; {}",
             row.elapsed.1,
             row.elapsed.0,
             ratio(row.elapsed),
