@@ -222,7 +222,7 @@ impl<'a> Allocator<'a> {
                 late.loads.push((result, i.reads.to_vec()));
             }
             i.writes.iter().for_each(|w| self.give(*w, &mut file));
-            most = most.max(file.end_with(self.sizes.scratch(i.class)));
+            most = most.max(file.end_with(self.sizes.scratch(i)));
             // Results that nobody reads.
             for r in last[place].iter().filter(|r| i.writes.contains(r)) {
                 file.take(*r);

@@ -30,7 +30,7 @@ pub(crate) fn assemble(
     is_kernel: bool,
     facts: &mut [Facts<'_>],
 ) {
-    let aligned = if rules.merge_shared { alignments(facts) } else { HashMap::new() };
+    let aligned = if rules.merge_shared { alignments(facts, &[]) } else { HashMap::new() };
     if rules.fuse {
         rotate::find(function, facts);
         addresses::displacements(function, facts);
@@ -121,8 +121,8 @@ fn plain_powers(facts: &mut [Facts<'_>]) {
     }
 }
 
-/// Trailing zero bits that every value of a register has.
-fn alignments(facts: &[Facts<'_>]) -> HashMap<Register, u32> {
+/// Trailing zero bits that every value of a register has, but for what some instructions make.
+pub(crate) fn alignments(facts: &[Facts<'_>], but: &[usize]) -> HashMap<Register, u32> {
     let mut known: HashMap<Register, u32> = HashMap::new();
     for f in facts {
         known.extend(f.instruction.writes.iter().map(|w| (*w, 32)));
@@ -130,7 +130,7 @@ fn alignments(facts: &[Facts<'_>]) -> HashMap<Register, u32> {
     // From the greatest values down until nothing changes.
     loop {
         let mut changed = false;
-        for f in facts {
+        for (_, f) in facts.iter().enumerate().filter(|(i, _)| !but.contains(i)) {
             let &[register] = &f.instruction.writes[..] else {
                 for w in &f.instruction.writes {
                     changed |= known.insert(*w, 0) != Some(0);

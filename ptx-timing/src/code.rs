@@ -20,10 +20,10 @@ use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Kind, Operation, Ty};
 use ptx_parse::code::{Flow, Function, Inst, Program};
 
-use crate::assemble::assemble;
+use crate::assemble::{alignments, assemble};
 use crate::chains;
 use crate::constants;
-use crate::event::{AccessKind, Code, Detail, Event, Instruction, Register};
+use crate::event::{AccessKind, BlockTrace, Code, Detail, Instruction, Register};
 use crate::facts::{Facts, Predicated};
 use crate::halves;
 use crate::live;
@@ -160,6 +160,11 @@ impl KernelCode {
             .map(|inst| Facts::new(program, assembler, function, inst, &number))
             .collect();
         let trips = trips::trips(function, &facts);
+        // Of addresses in the first turn of a loop.
+        let aligned = match assembler.merge_shared && unrolled > 0 {
+            true => alignments(&facts, &trips::steps(function, &facts, &trips)),
+            false => HashMap::new(),
+        };
         drop_temporaries(function, &number, &mut facts);
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
@@ -183,7 +188,12 @@ impl KernelCode {
                 self.words[r as usize] = 0;
             }
         }
-        let repeated = unroll::candidates(unrolled, &program.source, function, &trips, &facts);
+        let rules = unroll::Rules {
+            most: unrolled,
+            inner: assembler.unrolls_inner_loops,
+            aligned: &aligned,
+        };
+        let repeated = unroll::candidates(rules, &program.source, function, &trips, &facts);
         let mut steps = Vec::with_capacity(function.insts.len());
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
@@ -365,8 +375,11 @@ impl KernelCode {
     }
 
     /// Puts repeated loops into the place of their turns.
-    pub(crate) fn repeat(&self, events: &mut Vec<Event>) {
-        self.loops.apply(events);
+    pub(crate) fn repeat(&self, trace: &mut BlockTrace) {
+        let BlockTrace { warps, patterns } = trace;
+        for warp in warps {
+            self.loops.apply(warp, patterns);
+        }
     }
 
     /// Adds the counts of instructions that stand for others to theirs.

@@ -291,6 +291,8 @@ pub struct Patterns {
     known: HashMap<u64, u32, BuildHasherDefault<Identity>>,
     /// The pattern that each instruction used last.
     last: Vec<u32>,
+    /// Patterns with other widths: the first one and the width.
+    wider: HashMap<(u32, u32), u32>,
 }
 
 impl PartialEq for Patterns {
@@ -329,6 +331,13 @@ impl Patterns {
         if self.list.get(last as usize) == Some(&pattern) {
             return (base, last);
         }
+        let index = self.index(pattern);
+        self.last[pc] = index;
+        (base, index)
+    }
+
+    /// The number of a pattern.
+    fn index(&mut self, pattern: Pattern) -> u32 {
         let next = self.list.len() as u32;
         let index = *self.known.entry(pattern.hash()).or_insert(next);
         // Of two patterns with one hash the second is kept as often as it occurs.
@@ -336,8 +345,18 @@ impl Patterns {
         if index == next {
             self.list.push(pattern);
         }
-        self.last[pc] = index;
-        (base, index)
+        index
+    }
+
+    /// The number of a pattern whose lanes access so many bytes in place of their own.
+    fn wide(&mut self, pattern: u32, width: u32) -> u32 {
+        if let Some(found) = self.wider.get(&(pattern, width)) {
+            return *found;
+        }
+        let Some(own) = self.list.get(pattern as usize) else { return pattern };
+        let index = self.index(Pattern { width, ..*own });
+        self.wider.insert((pattern, width), index);
+        index
     }
 }
 
@@ -402,6 +421,24 @@ impl WarpTrace {
         self.accesses.push(TracedAccess { base, pattern, space, differs });
     }
 
+    /// An event whose lanes access more: so many bytes from so far ahead of where theirs begin.
+    pub(crate) fn widen(
+        &mut self,
+        patterns: &mut Patterns,
+        mut event: Event,
+        (width, ahead): (u32, i64),
+    ) -> Event {
+        if let Detail::Memory { first, count: 1 } = event.detail
+            && let Some(&own) = self.accesses.get(first as usize)
+        {
+            let pattern = patterns.wide(own.pattern, width);
+            let base = own.base.wrapping_add_signed(-ahead);
+            event.detail = Detail::Memory { first: self.accesses.len() as u32, count: 1 };
+            self.accesses.push(TracedAccess { base, pattern, ..own });
+        }
+        event
+    }
+
     /// Adds a barrier for the whole block.
     pub fn push_barrier(&mut self, pc: u32) {
         let detail = Detail::Barrier { id: 0, wait: true, warps: 0 };
@@ -445,6 +482,7 @@ impl BlockTrace {
     pub(crate) fn finish(&mut self) {
         self.patterns.known = HashMap::default();
         self.patterns.last = Vec::new();
+        self.patterns.wider = HashMap::default();
     }
 }
 

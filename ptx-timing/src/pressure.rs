@@ -62,8 +62,12 @@ impl Sizes {
         self.fetched.get(register as usize).copied().unwrap_or(false)
     }
 
-    pub fn scratch(&self, class: Class) -> u32 {
-        if self.routines { scratch(class) } else { 0 }
+    pub fn scratch(&self, i: &Instruction) -> u32 {
+        match i.class {
+            _ if !self.routines => 0,
+            Class::LoadGlobal if i.fragment && i.reads.len() > 1 => STRIDED_FRAGMENT,
+            class => scratch(class),
+        }
     }
 
     fn sum(&self, live: &live::Set) -> u32 {
@@ -96,6 +100,11 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
     }
     out
 }
+
+/// Words that a load of a `wmma` fragment from global memory needs while it runs, where the distance of rows is not
+/// known: addresses of its lanes in two rows, and how far these are from the first lane's. By ptxas 13.5, with 16 to 40
+/// values besides.
+const STRIDED_FRAGMENT: u32 = 6;
 
 /// Words besides operands and results that the machine code of an instruction needs while it runs: what ptxas
 /// 13.5 for sm_90 gives a kernel with one of them more than one with an addition in its place, whatever
@@ -145,7 +154,7 @@ impl Point {
                 self.live.insert(r);
             }
         }
-        let most = most.max(self.words) + sizes.scratch(i.class);
+        let most = most.max(self.words) + sizes.scratch(i);
         for &r in i.reads.iter().chain(&i.guard).filter(|r| sizes.fetched(**r)) {
             let Some((_, left)) = self.left.iter_mut().find(|l| l.0 == r) else { continue };
             *left -= 1;

@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{Detail, Event, Instruction, Register};
-use crate::unroll::{Candidate, Folds};
+use crate::event::{Detail, Event, Instruction, Patterns, Register, WarpTrace};
+use crate::unroll::{Candidate, Folds, SharedLoad};
 
 /// The machine code of several turns.
 #[derive(Debug, Clone)]
@@ -14,6 +14,39 @@ struct Version {
     turns: usize,
     /// For each instruction: the event among those of the turns, and its own number.
     events: Vec<(u32, u32)>,
+    /// Instructions that load what several turns did, by their places among these, ascending: the bytes of a lane, and
+    /// how far the first one is ahead of the event's own.
+    wide: Vec<(usize, (u32, i64))>,
+}
+
+impl Version {
+    /// The events that it makes of those of its turns.
+    fn apply(
+        &self,
+        events: &[Event],
+        trace: &mut WarpTrace,
+        patterns: &mut Patterns,
+        out: &mut Vec<Event>,
+    ) {
+        let start = out.len();
+        out.extend(self.events.iter().map(|&(index, pc)| Event { pc, ..events[index as usize] }));
+        for (place, more) in &self.wide {
+            out[start + place] = trace.widen(patterns, out[start + place], *more);
+        }
+    }
+}
+
+/// An instruction of a version before it is numbered.
+struct Copied {
+    /// The event among those of the turns.
+    event: u32,
+    /// What it is a copy of.
+    pc: u32,
+    own: Instruction,
+    /// A load from shared memory: how far its bytes are from its address register in the first turn.
+    load: Option<(SharedLoad, i64)>,
+    /// What it loads besides its own bytes.
+    wide: Option<(u32, i64)>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,14 +84,18 @@ impl Loops {
         let pcs: Vec<u32> = (candidate.start..candidate.end).filter_map(pc).collect();
         let numbers = |list: &[u32]| -> Vec<u32> { list.iter().filter_map(|i| pc(*i)).collect() };
         let once = numbers(&candidate.once);
-        let Folds { known, first } = &candidate.folds;
+        let Folds { known, first, differences } = &candidate.folds;
         let (known, in_first) = (numbers(known), numbers(first));
+        let loads: Vec<(u32, SharedLoad)> =
+            candidate.loads.iter().filter_map(|load| Some((pc(load.at)?, *load))).collect();
         let steps: Vec<(u32, i64)> =
             candidate.steps.iter().filter_map(|(i, by)| Some((pc(*i)?, *by))).collect();
         let contiguous = pcs.windows(2).all(|w| w[1] == w[0] + 1);
         let Some(&first) = pcs.first().filter(|_| contiguous) else { return Vec::new() };
-        let renaming =
+        let mut renaming =
             Renaming::new(&code[first as usize..first as usize + pcs.len()], first, &steps);
+        let made = in_first.iter().flat_map(|pc| code[*pc as usize].writes.iter());
+        renaming.differences = made.filter_map(|w| Some((*w, *differences.get(w)?))).collect();
         let mut stands_for = Vec::new();
         let mut versions = Vec::new();
         let apart = candidate.apart.then_some(1);
@@ -72,7 +109,7 @@ impl Loops {
         for (turns, skipped) in entered.into_iter().chain(whole.map(|turns| (turns, 0))) {
             leaders.push(code.len() as u32);
             let mut now: HashMap<Register, Register> = HashMap::new();
-            let mut events = Vec::new();
+            let mut copies = Vec::new();
             for turn in 0..turns {
                 let last = turn + 1 == turns;
                 for (at, pc) in pcs.iter().enumerate() {
@@ -84,12 +121,23 @@ impl Loops {
                     }
                     let own =
                         renaming.copy(&code[*pc as usize], *pc, (turn, last), &mut now, words);
-                    events.push(((turn * pcs.len() + at - skipped) as u32, code.len() as u32));
-                    stands_for.push(*pc);
-                    code.push(own);
+                    let load = loads.iter().find(|load| load.0 == *pc).and_then(|(_, load)| {
+                        Some((*load, load.offset + renaming.moved(load.base, *pc, turn)?))
+                    });
+                    let event = (turn * pcs.len() + at - skipped) as u32;
+                    copies.push(Copied { event, pc: *pc, own, load, wide: None });
                 }
             }
-            versions.push(Version { turns, events });
+            merge(&mut copies, candidate.ahead, &renaming);
+            let mut version = Version { turns, events: Vec::new(), wide: Vec::new() };
+            for copied in copies {
+                let place = version.events.len();
+                version.wide.extend(copied.wide.map(|more| (place, more)));
+                version.events.push((copied.event, code.len() as u32));
+                stands_for.push(copied.pc);
+                code.push(copied.own);
+            }
+            versions.push(version);
         }
         let entered = entered.map(|(_, ahead)| (ahead, versions.remove(0)));
         let apart = apart.map(|_| versions.remove(0));
@@ -124,10 +172,11 @@ impl Loops {
     }
 
     /// Puts the code for several turns into the place of turns that follow each other.
-    pub fn apply(&self, events: &mut Vec<Event>) {
+    pub fn apply(&self, trace: &mut WarpTrace, patterns: &mut Patterns) {
         if self.list.is_empty() {
             return;
         }
+        let events = std::mem::take(&mut trace.events);
         let mut out = Vec::new();
         // What of `events` is in `out`.
         let mut done = 0;
@@ -135,8 +184,7 @@ impl Loops {
         while at < events.len() {
             if let Some((version, len)) = self.entered(&events[at..]) {
                 out.extend_from_slice(&events[done..at]);
-                let turn = |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
-                out.extend(version.events.iter().map(turn));
+                version.apply(&events[at..], trace, patterns, &mut out);
                 at += len;
                 done = at;
                 continue;
@@ -157,8 +205,7 @@ impl Loops {
             let (from, active) = (turns, events[at].active);
             let mut take = |version: &Version, turns: &mut usize| {
                 out.extend_from_slice(&events[done..at]);
-                let turn = |&(index, pc): &(u32, u32)| Event { pc, ..events[at + index as usize] };
-                out.extend(version.events.iter().map(turn));
+                version.apply(&events[at..], trace, patterns, &mut out);
                 at += version.turns * own.len;
                 *turns -= version.turns;
                 done = at;
@@ -182,9 +229,45 @@ impl Loops {
         }
         if done > 0 {
             out.extend_from_slice(&events[done..]);
-            *events = out;
+        }
+        trace.events = if done > 0 { out } else { events };
+    }
+}
+
+/// Neighbouring words of shared memory that several turns load are loaded by one instruction, at the place of the first,
+/// where the address is known to be aligned. Ahead of these turns are a multiple of `turns`.
+fn merge(copies: &mut Vec<Copied>, turns: usize, renaming: &Renaming) {
+    let mut gone = vec![false; copies.len()];
+    for first in 0..copies.len() {
+        let Some((load, own)) = copies[first].load.filter(|_| !gone[first]) else { continue };
+        // What turns ahead of these add to the address.
+        let step = renaming.moved(load.base, 0, turns).unwrap_or(0);
+        let aligned = load.aligned.min((step | 1 << 32).trailing_zeros());
+        for (bytes, _) in [(16_i64, 4), (8, 3)].into_iter().filter(|b| b.1 <= aligned) {
+            let lowest = own.div_euclid(bytes) * bytes;
+            let inside = |other: usize| {
+                let (l, at) = copies[other].load.filter(|_| !gone[other])?;
+                let within = l.base == load.base && (lowest..lowest + bytes).contains(&at);
+                within.then_some((at, i64::from(l.bytes), other))
+            };
+            let mut members: Vec<(i64, i64, usize)> =
+                (first..copies.len()).filter_map(inside).collect();
+            members.sort_unstable();
+            members.dedup_by_key(|m| m.0);
+            let end = members.iter().try_fold(lowest, |at, m| (m.0 == at).then_some(at + m.1));
+            if members.len() < 2 || end != Some(lowest + bytes) {
+                continue;
+            }
+            let all = members.iter().flat_map(|m| copies[m.2].own.writes.to_vec()).collect();
+            members.iter().for_each(|m| gone[m.2] = m.2 != first);
+            copies[first].own.writes = all;
+            copies[first].own.place = Some((load.base, lowest, bytes as u32));
+            copies[first].wide = Some((bytes as u32, own - lowest));
+            break;
         }
     }
+    let mut gone = gone.into_iter();
+    copies.retain(|_| gone.next() != Some(true));
 }
 
 /// What happens to the registers of a loop in a turn.
@@ -193,6 +276,8 @@ struct Renaming {
     steps: HashMap<Register, (u32, i64)>,
     /// Registers that the loop writes.
     written: HashSet<Register>,
+    /// By how much registers would differ from turn to turn that only the first turn writes.
+    differences: HashMap<Register, i64>,
 }
 
 impl Renaming {
@@ -203,7 +288,8 @@ impl Renaming {
             Some((*w, (*pc, *by)))
         };
         let written = instructions.iter().flat_map(|i| i.writes.iter().copied()).collect();
-        Self { steps: steps.iter().filter_map(step).collect(), written }
+        let steps = steps.iter().filter_map(step).collect();
+        Self { steps, written, differences: HashMap::new() }
     }
 
     /// How far from the first turn's bytes an access lies, where that is known: its address register stays, or is
@@ -211,6 +297,9 @@ impl Renaming {
     fn moved(&self, base: Register, pc: u32, turn: usize) -> Option<i64> {
         match self.steps.get(&base) {
             Some((at, by)) => Some(by * (turn as i64 + i64::from(*at < pc))),
+            None if self.differences.contains_key(&base) => {
+                Some(self.differences[&base] * turn as i64)
+            }
             None => (!self.written.contains(&base)).then_some(0),
         }
     }

@@ -564,7 +564,7 @@ impl Recorder<'_> {
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
-        trace.warps.iter_mut().for_each(|w| self.code.repeat(&mut w.events));
+        self.code.repeat(&mut trace);
         trace.finish();
         self.lengths.clear();
         self.lengths.extend(trace.warps.iter().map(|w| (w.events.len(), w.accesses.len())));

@@ -102,6 +102,18 @@ pub(crate) fn trips(function: &Function, facts: &[Facts<'_>]) -> Vec<Trip> {
     found.collect()
 }
 
+/// What adds a constant to a register in each turn of such loops.
+pub(crate) fn steps(function: &Function, facts: &[Facts<'_>], trips: &[Trip]) -> Vec<usize> {
+    let known = ranges(function, facts);
+    let known = known.into_iter().filter(|r| trips.iter().any(|t| t.branch == r.branch));
+    let inside = known.flat_map(|r| r.start as usize..r.branch as usize);
+    let steps = inside.filter(|i| {
+        let own = &facts[*i].instruction;
+        added(&facts[*i]).is_some() && own.reads[..] == own.writes[..]
+    });
+    steps.collect()
+}
+
 fn writers<'a>(facts: &'a [Facts<'_>], r: Register) -> impl Iterator<Item = usize> + 'a {
     (0..facts.len()).filter(move |i| facts[*i].instruction.writes.contains(&r))
 }

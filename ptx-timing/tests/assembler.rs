@@ -187,6 +187,64 @@ fn steps(size: usize, test: &str, (step, bound): (u32, &str), more: &str) -> usi
     all / size - 1
 }
 
+/// Instructions of the machine code of a loop's turns that load one word, two and four from shared memory. `start` sets
+/// `%r51`, the address; `more` is in each turn.
+fn shared_loads(start: &str, step: i32, turns: &str, more: &str) -> [usize; 3] {
+    let (_, code) = kernel(&format!(
+        "shl.b32 %r52, %r1, 7; add.u32 %r51, %r52, %r4;\n{start}\nmov.u32 %r50, 0;\nL:\n{more}\n\
+         add.u32 %r51, %r51, {step}; add.u32 %r50, %r50, 1; setp.ne.u32 %p2, %r50, {turns};\n@%p2 bra L;"
+    ));
+    // The text's loop comes first.
+    let list = &code.code.instructions;
+    let store = list.iter().position(|i| i.class == Class::StoreGlobal).unwrap();
+    let loads = list[store..].iter().filter(|i| i.class == Class::LoadShared);
+    let words: Vec<usize> = loads.map(|i| i.writes.len()).collect();
+    [1, 2, 4].map(|n| words.iter().filter(|w| **w == n).count())
+}
+
+/// What ptxas 13.5 makes of such loops.
+#[test]
+fn words_of_several_turns_are_loaded_together() {
+    const ONE: &str = "ld.shared.f32 %f3, [%r51]; fma.rn.f32 %f1, %f1, %f2, %f3;";
+    const TWO: &str = "ld.shared.f32 %f3, [%r51]; ld.shared.f32 %f4, [%r51+4];\n\
+        fma.rn.f32 %f1, %f1, %f3, %f4;";
+    assert_eq!(shared_loads("", 4, "8", ONE), [0, 0, 2]);
+    assert_eq!(shared_loads("", 4, "6", ONE), [0, 1, 1]);
+    let from = |offset: i32| ONE.replace("[%r51]", &format!("[%r51+{offset}]"));
+    assert_eq!(shared_loads("", 4, "8", &from(8)), [0, 2, 1]);
+    assert_eq!(shared_loads("add.u32 %r51, %r51, 64;", -4, "8", &from(-4)), [0, 0, 2]);
+    assert_eq!(shared_loads("", 8, "8", TWO), [0, 0, 4]);
+    // They are no neighbours, may lie at any word, or may have been written.
+    assert_eq!(shared_loads("", 8, "8", ONE), [8, 0, 0]);
+    assert_eq!(shared_loads("mov.u32 %r51, %r5;", 4, "8", ONE), [8, 0, 0]);
+    let store = format!("{ONE} st.shared.f32 [%r5+2048], %f1;");
+    assert_eq!(shared_loads("", 4, "8", &store), [8, 0, 0]);
+    // The address is computed in each turn.
+    let computed = "shl.b32 %r53, %r50, 2; add.u32 %r54, %r55, %r53; ld.shared.f32 %f3, [%r54];\n\
+        fma.rn.f32 %f1, %f1, %f2, %f3;";
+    assert_eq!(shared_loads("add.u32 %r55, %r52, %r4;", 4, "8", computed), [0, 0, 2]);
+}
+
+/// A loop of known turns inside another one is written out on devices before compute capability 9.0.
+#[test]
+fn inner_loops_are_written_out_for_their_loads() {
+    let text = include_str!("../../golden/data/timing/sgemm.ptx");
+    let (module, _) = ptx_parse::parse_and_verify(text, "sgemm.ptx");
+    let module = module.unwrap();
+    let index = ptx_parse::lower::entry_index(&module, "squares").unwrap();
+    let program = ptx_parse::lower::lower(&module, index).unwrap();
+    let catalog = Catalog::embedded().unwrap();
+    // Multiply-adds of the loop and the end in the text, and 512 of eight turns.
+    for (device, all, wide) in [("A6000", 64 + 64 + 512, 32), ("H200", 64 + 64, 0)] {
+        let code = KernelCode::new(&program, &catalog.get(device).unwrap().assembler);
+        let list = code.code.instructions;
+        let products = list.iter().filter(|i| i.class == Class::F32Fma).count();
+        let loads = list.iter().rev().take_while(|i| i.class != Class::StoreGlobal);
+        let loads = loads.filter(|i| i.class == Class::LoadShared && i.writes.len() == 4).count();
+        assert_eq!((products, loads), (all, wide), "{device}");
+    }
+}
+
 /// Turns that the text tells: all are written out, or some with those that are left over.
 #[test]
 fn loops_of_known_turns_are_written_out() {

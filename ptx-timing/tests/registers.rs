@@ -86,6 +86,46 @@ fn values_of_a_warp_take_no_register() {
     assert!(warp + 4 <= thread, "{warp} {thread}");
 }
 
+/// Fragments from global memory whose rows lie at a distance that is not known need addresses of their own.
+#[test]
+fn fragments_at_unknown_distances_need_addresses() {
+    let with = |values: usize, stride: &str| {
+        let all = |line: &dyn Fn(usize) -> String| (0..values).map(line).collect::<String>();
+        let load = |i| format!("ld.global.f32 %f{i}, [%rd1+{}];\n", 512 * i);
+        let product = |i| {
+            let next = (i + 1) % values;
+            format!("fma.rn.f32 %f{i}, %f{i}, %f{}, %f{next};\n", 60 + i % 8)
+        };
+        let store = |i| format!("st.global.f32 [%rd2+{}], %f{i};\n", 65536 + 512 * i);
+        let list = |kind: &str, from: usize| {
+            let names: Vec<String> = (from..from + 8).map(|i| format!("%{kind}{i}")).collect();
+            format!("{{{}}}", names.join(", "))
+        };
+        let (a, b, sum) = (list("r", 10), list("r", 20), list("f", 60));
+        let zeros: String = (60..68).map(|i| format!("mov.f32 %f{i}, 0f00000000;\n")).collect();
+        let results: String = (0..8)
+            .map(|i| format!("st.global.f32 [%rd2+{}], %f{};\n", 4096 + 512 * i, 60 + i))
+            .collect();
+        estimate(&format!(
+            "ld.param.u64 %rd6, [p]; ld.param.u64 %rd5, [q]; ld.param.u32 %r2, [n]; mov.u32 %r1, %tid.x;\n\
+             mul.wide.u32 %rd3, %r1, 4; add.u64 %rd1, %rd6, %rd3; add.u64 %rd2, %rd5, %rd3; mov.u32 %r3, 64;\n\
+             {}{zeros}mov.u32 %r4, 0; mov.u64 %rd4, %rd6;\nL:\n\
+             wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {a}, [%rd4], {stride};\n\
+             wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {b}, [%rd4+4096], {stride};\n\
+             wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {sum}, {a}, {b}, {sum};\n\
+             {}add.u64 %rd4, %rd4, 8192; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r2;\n@%p1 bra L;\n{results}{}",
+            all(&load), all(&product), all(&store)
+        ))
+        .0
+    };
+    for (values, known, unknown) in [(16, 38, 46), (24, 46, 54), (40, 62, 70)] {
+        for (stride, ptxas) in [("%r3", known), ("%r2", unknown)] {
+            let found = with(values, stride);
+            assert!(found.abs_diff(ptxas) <= 2, "{values} {stride}: {found}, {ptxas}");
+        }
+    }
+}
+
 /// A half of a 64-bit value is no instruction.
 #[test]
 fn halves_are_registers() {

@@ -335,6 +335,9 @@ pub struct Assembler {
     /// instructions than this, more with loads; 0 = none are, nor those of known turns.
     #[serde(default)]
     pub unrolled_instructions: u32,
+    /// Loops of known turns inside others are written out for the sake of what they load from shared memory.
+    #[serde(default)]
+    pub unrolls_inner_loops: bool,
     /// Neighbouring words of shared memory are accessed by one instruction.
     pub merge_shared: bool,
     /// Lanes of an atomic on one address known to be uniform are merged.
