@@ -315,6 +315,14 @@ impl Body<'_, '_> {
             }
             _ => None,
         };
+        // An instruction that has taken in others has their operands besides.
+        let own = match f.opcode.row.op {
+            Operation::Mad => 3,
+            _ => 2,
+        };
+        if f.arguments.len() != own || f.opcode.types().next().is_none_or(|t| t.is_float()) {
+            return None;
+        }
         match f.opcode.row.op {
             Operation::Add => of(0)?.0.checked_add(of(1)?.0),
             Operation::Sub => of(0)?.0.checked_sub(of(1)?.0),
