@@ -365,7 +365,7 @@ impl Body<'_, '_> {
                 4 * f.merged,
             ))
         };
-        if self.list.iter().any(|i| stays(i)) {
+        if self.list.iter().any(stays) {
             return Vec::new();
         }
         let found = self.list.iter().filter_map(word);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Accessor, ArrayTouch, Fault, MbarrierEvent};
-use crate::mbarrier::lanes;
 use crate::special::Sreg;
 use crate::tcgen05::TensorMemory;
 use crate::texture::Texture;
@@ -64,7 +63,8 @@ pub trait Machine {
         bytes: usize,
     ) -> Result<[u64; 32], Fault> {
         let mut out = [0; 32];
-        for lane in lanes(self.mask()) {
+        let mask = self.mask();
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let mut buffer = [0; 8];
             self.read(by, lane as u8, space, addresses[lane], &mut buffer[..bytes])?;
             out[lane] = u64::from_le_bytes(buffer);
@@ -83,7 +83,8 @@ pub trait Machine {
         bytes: usize,
         values: &[u64; 32],
     ) -> Result<(), Fault> {
-        for lane in lanes(self.mask()) {
+        let mask = self.mask();
+        for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
             let value = values[lane].to_le_bytes();
             self.write(by, lane as u8, space, addresses[lane], &value[..bytes])?;
         }
