@@ -104,7 +104,7 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
 /// Words that a load of a `wmma` fragment from global memory needs while it runs, where the distance of rows is not
 /// known: addresses of its lanes in two rows, and how far these are from the first lane's. By ptxas 13.5, with 16 to 40
 /// values besides.
-const STRIDED_FRAGMENT: u32 = 6;
+const STRIDED_FRAGMENT: u32 = 8;
 
 /// Words besides operands and results that the machine code of an instruction needs while it runs: what ptxas
 /// 13.5 for sm_90 gives a kernel with one of them more than one with an addition in its place, whatever
