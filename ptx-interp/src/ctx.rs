@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::region::Span;
 use crate::rows::{Bases, lanes};
 use crate::shape::Shapes;
+use crate::word::Word;
 
 /// Addresses `start .. start + size` lie at `origin + address`.
 #[derive(Copy, Clone)]
@@ -238,32 +239,32 @@ impl Ctx {
         bytes: usize,
     ) -> Result<[u64; 32], Fault> {
         match bytes {
-            2 => self.gather_as::<u16>(mask, space, addresses),
-            4 => self.gather_as::<u32>(mask, space, addresses),
-            8 => self.gather_as::<u64>(mask, space, addresses),
-            _ => self.gather_as::<u8>(mask, space, addresses),
+            2 => self.gather_as::<u32, 2>(mask, space, addresses),
+            4 => self.gather_as::<u32, 4>(mask, space, addresses),
+            8 => self.gather_as::<u64, 8>(mask, space, addresses),
+            _ => self.gather_as::<u32, 1>(mask, space, addresses),
         }
     }
 
     #[inline(always)]
-    fn gather_as<T: Bytes>(
+    fn gather_as<W: Word + Into<u64>, const B: usize>(
         &self,
         mask: u32,
         space: Space,
         addresses: &[u64; 32],
     ) -> Result<[u64; 32], Fault> {
         let mut out = [0; 32];
-        let all = self.all(mask, space, addresses, size_of::<T>(), false);
+        let all = self.all(mask, space, addresses, B, false);
         for lane in lanes(mask) {
             out[lane] = match all {
                 Some((p, low)) => {
-                    let p = p.wrapping_add((addresses[lane] - low) as usize).cast::<T>();
+                    let p = p.wrapping_add((addresses[lane] - low) as usize);
                     // SAFETY: `all` found the bytes of every lane inside one allocation.
-                    unsafe { p.read_unaligned() }.wide()
+                    unsafe { W::load::<B>(p) }.into()
                 }
                 None => {
                     let mut value = [0; 8];
-                    self.read(lane as u8, space, addresses[lane], &mut value[..size_of::<T>()])?;
+                    self.read(lane as u8, space, addresses[lane], &mut value[..B])?;
                     u64::from_le_bytes(value)
                 }
             };
@@ -281,59 +282,36 @@ impl Ctx {
         values: &[u64; 32],
     ) -> Result<(), Fault> {
         match bytes {
-            2 => self.scatter_as::<u16>(mask, space, addresses, values),
-            4 => self.scatter_as::<u32>(mask, space, addresses, values),
-            8 => self.scatter_as::<u64>(mask, space, addresses, values),
-            _ => self.scatter_as::<u8>(mask, space, addresses, values),
+            2 => self.scatter_as::<u32, 2>(mask, space, addresses, values, |v| v as u32),
+            4 => self.scatter_as::<u32, 4>(mask, space, addresses, values, |v| v as u32),
+            8 => self.scatter_as::<u64, 8>(mask, space, addresses, values, |v| v),
+            _ => self.scatter_as::<u32, 1>(mask, space, addresses, values, |v| v as u32),
         }
     }
 
     #[inline(always)]
-    fn scatter_as<T: Bytes>(
+    fn scatter_as<W: Word, const B: usize>(
         &self,
         mask: u32,
         space: Space,
         addresses: &[u64; 32],
         values: &[u64; 32],
+        lowest: impl Fn(u64) -> W,
     ) -> Result<(), Fault> {
-        let all = self.all(mask, space, addresses, size_of::<T>(), true);
+        let all = self.all(mask, space, addresses, B, true);
         for lane in lanes(mask) {
             match all {
                 Some((p, low)) => {
-                    let p = p.wrapping_add((addresses[lane] - low) as usize).cast::<T>();
+                    let p = p.wrapping_add((addresses[lane] - low) as usize);
                     // SAFETY: `all` found the bytes of every lane inside one writable allocation.
-                    unsafe { p.write_unaligned(T::lowest(values[lane])) }
+                    unsafe { lowest(values[lane]).store::<B>(p) }
                 }
                 None => {
                     let value = values[lane].to_le_bytes();
-                    self.write(lane as u8, space, addresses[lane], &value[..size_of::<T>()])?;
+                    self.write(lane as u8, space, addresses[lane], &value[..B])?;
                 }
             }
         }
         Ok(())
     }
 }
-
-/// What one lane reads or writes at once.
-trait Bytes: Copy {
-    /// Zero-extended.
-    fn wide(self) -> u64;
-    /// The lowest bytes of a value.
-    fn lowest(value: u64) -> Self;
-}
-
-macro_rules! bytes {
-    ($($t:ty)*) => {$(
-        impl Bytes for $t {
-            #[inline(always)]
-            fn wide(self) -> u64 {
-                self.into()
-            }
-            #[inline(always)]
-            fn lowest(value: u64) -> $t {
-                value as $t
-            }
-        }
-    )*};
-}
-bytes!(u8 u16 u32 u64);

@@ -234,8 +234,8 @@ impl Loops {
     }
 }
 
-/// Neighbouring words of shared memory that several turns load are loaded by one instruction, at the place of the first,
-/// where the address is known to be aligned. Ahead of these turns are a multiple of `turns`.
+/// Neighbouring words of shared memory that several turns load are loaded by one instruction, at the place of the
+/// first, where the address is known to be aligned. Ahead of these turns are a multiple of `turns`.
 fn merge(copies: &mut Vec<Copied>, turns: usize, renaming: &Renaming) {
     let mut gone = vec![false; copies.len()];
     for first in 0..copies.len() {

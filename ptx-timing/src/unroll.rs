@@ -233,17 +233,18 @@ impl Body<'_, '_> {
 
     /// What is constant if `counters` are in each turn, and what differs by a constant from turn to turn.
     fn folds(&self, counters: &[Register], but: &[usize]) -> Folds {
+        // Only of such loops' code is it known that what stays the same, and sums with shifts, are made once.
+        let written_out = !counters.is_empty();
         let mut known: HashSet<Register> = counters.iter().copied().collect();
         // Registers that differ from turn to turn by a constant, or not at all.
         let mut even: HashSet<Register> = HashSet::new();
-        for &i in self.list.iter().filter(|i| self.step(**i).is_some()) {
-            even.extend(&self.facts[i].instruction.writes);
-        }
         let mut folds = Folds::default();
-        let steps = self.list.iter().filter_map(|i| Some((*i, self.step(*i)?)));
-        let steps: Vec<(Register, i64)> =
-            steps.map(|(i, by)| (self.facts[i].instruction.writes[0], by)).collect();
-        folds.differences.extend(steps);
+        for &i in &self.list {
+            let Some(by) = self.step(i) else { continue };
+            let w = self.facts[i].instruction.writes[0];
+            even.insert(w);
+            folds.differences.insert(w, by);
+        }
         for &i in self.list.iter().filter(|i| !but.contains(i)) {
             let f = &self.facts[i];
             let own = &f.instruction;
@@ -275,12 +276,13 @@ impl Body<'_, '_> {
                 Operation::Other => {
                     own.class == Class::IntMulWide
                         && own.reads.iter().all(|r| !differs(r) || adds(r))
-                        || own.class == Class::IntAdd3 && difference.is_some()
+                        || written_out && own.class == Class::IntAdd3 && difference.is_some()
                 }
                 _ => false,
             };
             let whole = f.opcode.types().next().is_some_and(|t| !t.is_float());
-            if difference == Some(0) || fits && whole && all(&|r| differs(r) || self.fixed(*r)) {
+            let stays = all(&|r| self.fixed(*r)) || written_out && difference == Some(0);
+            if stays || fits && whole && all(&|r| differs(r) || self.fixed(*r)) {
                 even.extend(&own.writes);
                 folds.first.push(i as u32);
             }
