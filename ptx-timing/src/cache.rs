@@ -58,32 +58,37 @@ impl CacheCounts {
     }
 }
 
-/// Some sets. What every access looks through, or whoever has to make room, lies together.
-#[derive(Debug, Clone, Default)]
-struct Page {
-    /// Line number plus 1; 0 = empty.
-    tags: Vec<u64>,
-    /// When a line was used last.
-    used: Vec<u32>,
-    lines: Vec<Line>,
-    /// Bytes written to each sector of lines that are there in part; empty until one is.
-    written: Vec<[u8; MAX_SECTORS]>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
+/// What a set knows of a line, as one word of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Line {
-    ready: u64,
+    /// When its last fill arrives, in clocks from the cache's epoch; 0: before.
+    ready: u32,
+    /// The half of the cache that is not in charge of the line has it, too.
+    copied: bool,
     valid: u8,
     dirty: u8,
     /// Sectors that came along with a neighbour's fill and have not been asked for.
     extra: u8,
-    /// The half of the cache that is not in charge of the line has it, too.
-    copied: bool,
     /// Sectors of which only written bytes are present.
     partial: u8,
 }
 
+/// Bits of [`Line::ready`] in a line's word.
+const READY_BITS: u32 = 31;
+
 impl Line {
+    fn of(word: u64) -> Self {
+        let [valid, dirty, extra, partial, ..] = word.to_le_bytes();
+        let rest = (word >> 32) as u32;
+        Self { ready: rest >> 1, copied: rest & 1 != 0, valid, dirty, extra, partial }
+    }
+
+    fn word(self) -> u64 {
+        let rest = self.ready << 1 | u32::from(self.copied);
+        let sectors = [self.valid, self.dirty, self.extra, self.partial];
+        u64::from(u32::from_le_bytes(sectors)) | u64::from(rest) << 32
+    }
+
     fn dirty_weight(&self) -> u64 {
         u64::from(self.dirty.count_ones() + (self.dirty & self.partial).count_ones())
     }
@@ -110,31 +115,32 @@ pub struct Lookup {
 /// A line's place in the cache, until the next access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinePlace {
-    page: u32,
-    line: u32,
+    set: usize,
 }
 
 /// Most sectors of a line.
 pub(crate) const MAX_SECTORS: usize = 8;
 
-/// Bytes of a line of the host's caches.
-const HOST_LINE: usize = 64;
-
-/// Sets that are allocated together.
-const SETS_PER_PAGE: usize = 64;
+/// Words of a line of the host's caches.
+const HOST_LINE: usize = 64 / size_of::<u64>();
 
 /// One cache.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    /// Lines of `SETS_PER_PAGE` sets each; empty until first used, since most simulations touch
-    /// little of a cache of 60 MB.
-    pages: Vec<Page>,
+    /// Of each set the tags, then as many words of a [`Line`]; the line used last comes first. A tag is the line's
+    /// number plus 1; 0 = empty. None until the first use, and what is not used takes no memory of the host.
+    words: Vec<u64>,
+    /// Where the first set begins among them: at a line of the host's caches.
+    first: usize,
+    /// Bytes written to each sector of lines that are there in part, in the order of the lines; empty until one is.
+    written: Vec<[u8; MAX_SECTORS]>,
     ways: usize,
     sets: u64,
     line_shift: u32,
     sector_shift: u32,
     write: WritePolicy,
-    clock: u32,
+    /// The clock from which lines count when they are ready.
+    epoch: u64,
     /// Lines in the order in which they became dirty, and the sectors that are (twice if written in
     /// part), where there is a limit.
     queue: VecDeque<u64>,
@@ -149,13 +155,15 @@ impl Cache {
         let ways = level.ways.max(1);
         let sets = (level.bytes / (u64::from(level.line_bytes.max(1)) * u64::from(ways))).max(1);
         Self {
-            pages: vec![Page::default(); (sets as usize).div_ceil(SETS_PER_PAGE)],
+            words: Vec::new(),
+            first: 0,
+            written: Vec::new(),
             ways: ways as usize,
             sets,
             line_shift: level.line_bytes.max(1).ilog2(),
             sector_shift: level.sector_bytes.max(1).ilog2(),
             write: level.write,
-            clock: 0,
+            epoch: 0,
             queue: VecDeque::new(),
             dirty: 0,
             most_dirty: level.dirty_bytes >> level.sector_bytes.max(1).ilog2(),
@@ -176,17 +184,8 @@ impl Cache {
     /// Reads the sectors `mask` of the line that holds `address`.
     pub fn read_line(&mut self, address: u64, mask: u8) -> Lookup {
         let (set, tag) = self.locate(address);
-        let mut evicted = None;
-        let at = match self.touch(set, tag) {
-            Some(at) => at,
-            None => {
-                let (at, old) = self.insert(set, tag);
-                evicted = old;
-                at
-            }
-        };
-        let page = set / SETS_PER_PAGE;
-        let line = &mut self.pages[page].lines[at];
+        let evicted = if self.touch(set, tag) { None } else { self.insert(set, tag) };
+        let mut line = self.line(set);
         let hit = line.valid & mask;
         let missing = mask & !line.valid;
         let fill = missing & !line.extra;
@@ -197,31 +196,50 @@ impl Cache {
         line.valid |= missing;
         line.partial &= !missing;
         line.extra &= !missing;
+        self.set_line(set, line);
         self.counts.read_hits += u64::from(hit.count_ones());
         self.counts.read_misses += u64::from(missing.count_ones());
-        let place = LinePlace { page: page as u32, line: at as u32 };
-        Lookup { hit, fill, ready: line.ready, copied: line.copied, place, evicted }
+        let ready = if line.ready == 0 { 0 } else { self.epoch + u64::from(line.ready) };
+        Lookup { hit, fill, ready, copied: line.copied, place: LinePlace { set }, evicted }
     }
 
     /// Whether all the sectors `mask` of the line that holds `address` are there.
     pub fn holds(&mut self, address: u64, mask: u8) -> bool {
         let (set, tag) = self.locate(address);
-        let page = set / SETS_PER_PAGE;
-        self.touch(set, tag).is_some_and(|at| mask & !self.pages[page].lines[at].valid == 0)
+        self.touch(set, tag) && mask & !self.line(set).valid == 0
     }
 
     /// The half of the cache that is not in charge of a line keeps what it hands on.
     pub fn copy(&mut self, place: LinePlace) {
-        self.pages[place.page as usize].lines[place.line as usize].copied = true;
+        let line = self.line(place.set);
+        self.set_line(place.set, Line { copied: true, ..line });
     }
 
     /// Notes when a fill arrives; accesses until then hit but have to wait. The sectors `along` come
     /// with it: as in the hardware's counters their first read still counts as a miss, but needs no
     /// fill.
     pub fn fill(&mut self, place: LinePlace, along: u8, time: u64) {
-        let line = &mut self.pages[place.page as usize].lines[place.line as usize];
-        line.ready = line.ready.max(time);
+        if time.saturating_sub(self.epoch) >> READY_BITS != 0 {
+            self.begin_epoch(time);
+        }
+        let mut line = self.line(place.set);
+        line.ready = line.ready.max(time.saturating_sub(self.epoch) as u32);
         line.extra |= along & !line.valid;
+        self.set_line(place.set, line);
+    }
+
+    /// Lets lines count from a later clock: half of what they can count to before a time.
+    fn begin_epoch(&mut self, time: u64) {
+        let epoch = time - (1 << (READY_BITS - 1));
+        let less = (epoch - self.epoch).min(u32::MAX.into()) as u32;
+        self.epoch = epoch;
+        let ways = self.ways;
+        for set in self.words[self.first..].chunks_mut(2 * ways) {
+            for word in set.iter_mut().skip(ways) {
+                let line = Line::of(*word);
+                *word = Line { ready: line.ready.saturating_sub(less), ..line }.word();
+            }
+        }
     }
 
     /// Writes sectors of the line that holds `address`, `written` bytes of each. A write-back cache
@@ -234,29 +252,23 @@ impl Cache {
         written: &[u8; MAX_SECTORS],
     ) -> Option<Evicted> {
         let (set, tag) = self.locate(address);
-        let page = set / SETS_PER_PAGE;
         let whole = self.sector_bytes();
         let present = self.touch(set, tag);
         let mut evicted = None;
         let hit = match (self.write, present) {
             (WritePolicy::ReadOnly, _)
-            | (WritePolicy::WriteEvict | WritePolicy::WriteThrough, None) => 0,
-            (WritePolicy::WriteEvict, Some(at)) => {
-                let line = &mut self.pages[page].lines[at];
-                let hit = line.valid & mask;
-                line.valid &= !mask;
-                hit
+            | (WritePolicy::WriteEvict | WritePolicy::WriteThrough, false) => 0,
+            (WritePolicy::WriteEvict, true) => {
+                let line = self.line(set);
+                self.set_line(set, Line { valid: line.valid & !mask, ..line });
+                line.valid & mask
             }
-            (WritePolicy::WriteThrough, Some(at)) => self.pages[page].lines[at].valid & mask,
+            (WritePolicy::WriteThrough, true) => self.line(set).valid & mask,
             (WritePolicy::WriteBack, present) => {
-                let at = present.unwrap_or_else(|| {
-                    let (at, old) = self.insert(set, tag);
-                    evicted = old;
-                    at
-                });
-                let Page { lines, written: so_far, .. } = &mut self.pages[page];
-                let all = lines.len();
-                let line = &mut lines[at];
+                if !present {
+                    evicted = self.insert(set, tag);
+                }
+                let mut line = self.line(set);
                 let hit = (line.valid | line.partial) & mask;
                 if line.dirty == 0 && self.most_dirty > 0 {
                     self.queue.push_back(address >> self.line_shift);
@@ -265,23 +277,19 @@ impl Cache {
                 line.copied = false;
                 line.dirty |= mask;
                 let mut rest = mask & !line.valid;
-                if rest != 0 && so_far.is_empty() {
-                    so_far.resize(all, [0; MAX_SECTORS]);
-                }
                 while rest != 0 {
                     let index = rest.trailing_zeros() as usize;
                     let bit = 1 << index;
                     rest &= !bit;
-                    let sum = u32::from(so_far[at][index]) + u32::from(written[index]);
-                    so_far[at][index] = sum.min(255) as u8;
                     // Two warps that share a sector at their edge complete it between them.
-                    if sum >= whole {
+                    if self.add_written(set, index, written[index]) >= whole {
                         line.valid |= bit;
                         line.partial &= !bit;
                     } else {
                         line.partial |= bit;
                     }
                 }
+                self.set_line(set, line);
                 if self.most_dirty > 0 {
                     self.dirty = (self.dirty + line.dirty_weight()).saturating_sub(before);
                 }
@@ -310,12 +318,8 @@ impl Cache {
             let number = self.queue.pop_front()?;
             let address = number << self.line_shift;
             let (set, tag) = self.locate(address);
-            let start = set % SETS_PER_PAGE * self.ways;
-            let page = &mut self.pages[set / SETS_PER_PAGE];
-            let tags = page.tags.get(start..start + self.ways);
-            let found = tags.and_then(|tags| tags.iter().position(|t| *t == tag));
-            let Some(at) = found else { continue };
-            let line = &mut page.lines[start + at];
+            let Some(at) = self.find(set, tag) else { continue };
+            let mut line = Line::of(self.words[at + self.ways]);
             if line.dirty == 0 {
                 continue;
             }
@@ -329,6 +333,7 @@ impl Cache {
             // The sectors that are read to be completed stay.
             line.valid |= line.partial;
             (line.partial, line.dirty) = (0, 0);
+            self.words[at + self.ways] = line.word();
             return Some(evicted);
         }
         None
@@ -362,18 +367,16 @@ impl Cache {
     /// look for many lines do this first: then the host waits for all of them at once.
     pub(crate) fn warm(&self, address: u64) -> u64 {
         let (set, _) = self.locate(address);
-        let page = &self.pages[set / SETS_PER_PAGE];
-        let start = set % SETS_PER_PAGE * self.ways;
-        let Some(lines) = page.lines.get(start..start + self.ways) else { return 0 };
-        let (tags, used) = (&page.tags[start..], &page.used[start..]);
-        let first = tags[0] ^ u64::from(used[0]) ^ tags[self.ways / 2];
-        lines.iter().step_by(HOST_LINE / size_of::<Line>()).fold(first, |all, l| all ^ l.ready)
+        let start = self.start(set);
+        let words = self.words.get(start..start + 2 * self.ways).unwrap_or_default();
+        words.iter().step_by(HOST_LINE).fold(0, |all, word| all ^ word)
     }
 
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
     /// caches that hold none.
     pub fn invalidate(&mut self) {
-        self.pages.fill(Page::default());
+        self.words = Vec::new();
+        self.written = Vec::new();
     }
 
     fn sector_bit(&self, address: u64) -> u8 {
@@ -389,35 +392,72 @@ impl Cache {
         ((hashed % self.sets) as usize, number + 1)
     }
 
-    /// Where a line is within its page; it counts as used.
-    fn touch(&mut self, set: usize, tag: u64) -> Option<usize> {
-        self.clock += 1;
-        if self.clock == u32::MAX {
-            // Ages start anew: rarely enough not to matter for what is evicted.
-            self.clock = 1;
-            self.pages.iter_mut().flat_map(|p| &mut p.used).for_each(|used| *used = 0);
-        }
-        let start = set % SETS_PER_PAGE * self.ways;
-        let page = &mut self.pages[set / SETS_PER_PAGE];
-        let tags = page.tags.get(start..start + self.ways)?;
-        let at = start + tags.iter().position(|t| *t == tag)?;
-        page.used[at] = self.clock;
-        Some(at)
+    /// Where a set begins.
+    fn start(&self, set: usize) -> usize {
+        self.first + set * 2 * self.ways
     }
 
-    fn insert(&mut self, set: usize, tag: u64) -> (usize, Option<Evicted>) {
-        let page = &mut self.pages[set / SETS_PER_PAGE];
-        if page.tags.is_empty() {
-            let lines = SETS_PER_PAGE * self.ways;
-            page.tags = vec![0; lines];
-            page.used = vec![0; lines];
-            page.lines = vec![Line::default(); lines];
+    /// The line of a set that was used last.
+    fn line(&self, set: usize) -> Line {
+        Line::of(self.words[self.start(set) + self.ways])
+    }
+
+    fn set_line(&mut self, set: usize, line: Line) {
+        let at = self.start(set) + self.ways;
+        self.words[at] = line.word();
+    }
+
+    /// Where the tag of a line is.
+    fn find(&self, set: usize, tag: u64) -> Option<usize> {
+        let start = self.start(set);
+        let tags = self.words.get(start..start + self.ways)?;
+        Some(start + tags.iter().position(|t| *t == tag)?)
+    }
+
+    /// Whether a line is there; it counts as used and is the first of its set then.
+    fn touch(&mut self, set: usize, tag: u64) -> bool {
+        let Some(at) = self.find(set, tag) else { return false };
+        let way = at - self.start(set);
+        if way > 0 {
+            self.to_front(set, way);
         }
-        let start = set % SETS_PER_PAGE * self.ways;
-        let used = page.used[start..start + self.ways].iter().enumerate();
-        let victim = start + used.min_by_key(|(_, used)| **used).map_or(0, |(way, _)| way);
-        let old = page.lines[victim];
-        let old_tag = std::mem::replace(&mut page.tags[victim], tag);
+        true
+    }
+
+    /// Makes a line of a set its first; those before it come behind.
+    fn to_front(&mut self, set: usize, way: usize) {
+        let start = self.start(set);
+        for from in [start, start + self.ways] {
+            self.words[from..=from + way].rotate_right(1);
+        }
+        if !self.written.is_empty() {
+            let from = set * self.ways;
+            self.written[from..=from + way].rotate_right(1);
+        }
+    }
+
+    /// Adds bytes written to a sector of the line of a set that was used last; returns how many it has.
+    fn add_written(&mut self, set: usize, sector: usize, bytes: u8) -> u32 {
+        if self.written.is_empty() {
+            self.written = vec![[0; MAX_SECTORS]; self.sets as usize * self.ways];
+        }
+        let so_far = &mut self.written[set * self.ways][sector];
+        let sum = u32::from(*so_far) + u32::from(bytes);
+        *so_far = sum.min(255) as u8;
+        sum
+    }
+
+    /// Makes room for a line in the place of the one that was not used for longest, first of its set then.
+    fn insert(&mut self, set: usize, tag: u64) -> Option<Evicted> {
+        if self.words.is_empty() {
+            self.words = vec![0; self.sets as usize * 2 * self.ways + HOST_LINE - 1];
+            self.first =
+                self.words.as_ptr().align_offset(HOST_LINE * size_of::<u64>()).min(HOST_LINE - 1);
+        }
+        self.to_front(set, self.ways - 1);
+        let start = self.start(set);
+        let old = self.line(set);
+        let old_tag = std::mem::replace(&mut self.words[start], tag);
         let evicted = (old_tag != 0 && old.dirty != 0).then(|| Evicted {
             address: (old_tag - 1) << self.line_shift,
             sectors: old.dirty.count_ones(),
@@ -426,13 +466,12 @@ impl Cache {
         if self.most_dirty > 0 {
             self.dirty = self.dirty.saturating_sub(old.dirty_weight());
         }
-        page.lines[victim] = Line::default();
-        page.used[victim] = self.clock;
-        if let Some(written) = page.written.get_mut(victim) {
+        self.set_line(set, Line::default());
+        if let Some(written) = self.written.get_mut(set * self.ways) {
             *written = [0; MAX_SECTORS];
         }
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
-        (victim, evicted)
+        evicted
     }
 }
 
@@ -472,6 +511,20 @@ mod tests {
         assert!(c.read_line(0, 1).copied && !c.read_line(128, 1).copied);
         c.write_line(0, 2, &[32; MAX_SECTORS]);
         assert!(!c.read_line(0, 1).copied);
+    }
+
+    /// Fills are known for as long as they matter, however long a launch is.
+    #[test]
+    fn fills_of_long_launches() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteBack));
+        let early = c.read_line(0, 1).place;
+        c.fill(early, 1, 5);
+        let late = c.read_line(128, 1).place;
+        c.fill(late, 1, 1 << 40);
+        let later = c.read_line(256, 1).place;
+        c.fill(later, 1, (1 << 40) - 7);
+        let ready = [0, 128, 256].map(|address| c.read_line(address, 1).ready);
+        assert_eq!(ready, [0, 1 << 40, (1 << 40) - 7]);
     }
 
     #[test]

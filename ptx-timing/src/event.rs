@@ -5,13 +5,12 @@
 //! special: each side of a branch appears with its own active mask. The model assigns SMs and
 //! times; the trace says only what was executed.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::access::{LANES, WarpAccess};
+use crate::access::WarpAccess;
+use crate::pattern::Patterns;
 use crate::work::Work;
 use ptx_isa::Class;
 
@@ -247,119 +246,6 @@ pub struct Event {
 /// Traces are long: four events in a line of the host's caches.
 const _: () = assert!(size_of::<Event>() == 16);
 
-/// Lane offsets of an access from the first lane's address. A kernel has few distinct ones, each
-/// at many bases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub mask: u32,
-    pub width: u32,
-    pub offsets: [i64; LANES],
-}
-
-impl Pattern {
-    /// The base and pattern of an access.
-    fn of(access: &WarpAccess) -> (u64, Self) {
-        let first = access.mask.trailing_zeros() as usize % LANES;
-        let base = access.addresses[first];
-        let mut offsets = [0; LANES];
-        for lane in 0..LANES {
-            let taken = -i64::from(access.mask >> lane & 1);
-            offsets[lane] = access.addresses[lane].wrapping_sub(base) as i64 & taken;
-        }
-        (base, Self { mask: access.mask, width: access.width, offsets })
-    }
-
-    fn hash(&self) -> u64 {
-        let start = u64::from(self.mask) << 32 | u64::from(self.width);
-        self.offsets
-            .iter()
-            .fold(start, |h, o| (h.rotate_left(5) ^ *o as u64).wrapping_mul(0x517c_c1b7_2722_0a95))
-    }
-
-    /// The access at a base.
-    pub fn at(&self, base: u64) -> WarpAccess {
-        let addresses = self.offsets.map(|o| base.wrapping_add_signed(o));
-        WarpAccess { mask: self.mask, width: self.width, addresses }
-    }
-}
-
-/// The distinct patterns of a block's accesses.
-#[derive(Debug, Clone, Default)]
-pub struct Patterns {
-    pub(crate) list: Vec<Pattern>,
-    /// First pattern with a hash.
-    known: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// The pattern that each instruction used last.
-    last: Vec<u32>,
-    /// Patterns with other widths: the first one and the width.
-    wider: HashMap<(u32, u32), u32>,
-}
-
-impl PartialEq for Patterns {
-    fn eq(&self, other: &Self) -> bool {
-        self.list == other.list
-    }
-}
-
-impl Eq for Patterns {}
-
-/// Hashes are spread already.
-#[derive(Debug, Clone, Copy, Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |h, b| h << 8 | u64::from(*b));
-    }
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
-    }
-}
-
-impl Patterns {
-    /// The number of an access's pattern, and its base.
-    fn add(&mut self, pc: u32, access: &WarpAccess) -> (u64, u32) {
-        let (base, pattern) = Pattern::of(access);
-        let pc = pc as usize;
-        if self.last.len() <= pc {
-            self.last.resize(pc + 1, 0);
-        }
-        let last = self.last[pc];
-        if self.list.get(last as usize) == Some(&pattern) {
-            return (base, last);
-        }
-        let index = self.index(pattern);
-        self.last[pc] = index;
-        (base, index)
-    }
-
-    /// The number of a pattern.
-    fn index(&mut self, pattern: Pattern) -> u32 {
-        let next = self.list.len() as u32;
-        let index = *self.known.entry(pattern.hash()).or_insert(next);
-        // Of two patterns with one hash the second is kept as often as it occurs.
-        let index = if self.list.get(index as usize) == Some(&pattern) { index } else { next };
-        if index == next {
-            self.list.push(pattern);
-        }
-        index
-    }
-
-    /// The number of a pattern whose lanes access so many bytes in place of their own.
-    fn wide(&mut self, pattern: u32, width: u32) -> u32 {
-        if let Some(found) = self.wider.get(&(pattern, width)) {
-            return *found;
-        }
-        let Some(own) = self.list.get(pattern as usize) else { return pattern };
-        let index = self.index(Pattern { width, ..*own });
-        self.wider.insert((pattern, width), index);
-        index
-    }
-}
-
 /// What one warp did, from entry to exit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarpTrace {
@@ -460,9 +346,7 @@ impl BlockTrace {
     pub fn new(mut warps: Vec<WarpTrace>) -> Self {
         let mut patterns = Patterns::default();
         for warp in &mut warps {
-            let first = patterns.list.len() as u32;
-            patterns.list.append(&mut warp.own.list);
-            warp.own = Patterns::default();
+            let first = patterns.append(std::mem::take(&mut warp.own));
             warp.accesses.iter_mut().for_each(|a| a.pattern += first);
         }
         Self { warps, patterns }
@@ -474,15 +358,12 @@ impl BlockTrace {
             w.events.capacity() * size_of::<Event>()
                 + w.accesses.capacity() * size_of::<TracedAccess>()
         };
-        let patterns = self.patterns.list.capacity() * size_of::<Pattern>();
-        (self.warps.iter().map(warp).sum::<usize>() + patterns) as u64
+        (self.warps.iter().map(warp).sum::<usize>() + self.patterns.list.bytes()) as u64
     }
 
     /// Frees what only recording needs.
     pub(crate) fn finish(&mut self) {
-        self.patterns.known = HashMap::default();
-        self.patterns.last = Vec::new();
-        self.patterns.wider = HashMap::default();
+        self.patterns.finish();
     }
 }
 

@@ -40,6 +40,7 @@ mod moves;
 pub mod occupancy;
 mod order;
 mod paths;
+mod pattern;
 mod predicate;
 mod pressure;
 pub mod profile;

@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{Detail, Event, Instruction, Patterns, Register, WarpTrace};
+use crate::event::{Detail, Event, Instruction, Register, WarpTrace};
+use crate::pattern::Patterns;
 use crate::unroll::{Candidate, Folds, SharedLoad};
 
 /// The machine code of several turns.

@@ -7,8 +7,6 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
 use super::lines::{count_written, lines, steps, written_to_lines};
 use super::time::fixed;
 use crate::access::WarpAccess;
@@ -16,7 +14,8 @@ use crate::atomic;
 use crate::banks::{Direction, bank_cost};
 use crate::coalesce::{Path, device_transactions, transactions};
 use crate::constant;
-use crate::event::{AccessKind, Instruction, Pattern, Space, TracedAccess};
+use crate::event::{AccessKind, Instruction, Space, TracedAccess};
+use crate::pattern::PatternList;
 use crate::profile::{Profile, Protocol};
 
 /// Everything is the same when all addresses move by a multiple of this.
@@ -76,23 +75,40 @@ pub(super) struct Shape {
     pub width: u32,
 }
 
-/// The shapes of the patterns of a block, and of the blocks after it that have the same ones.
+/// The shapes of the patterns of a block, and of the blocks after it that have the same ones. Most patterns of irregular
+/// kernels occur once: what is kept is what comes again.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
-    patterns: Vec<Pattern>,
-    /// Per pattern: keys and the shapes for them.
-    known: Vec<SmallVec<[(u32, u32); 2]>>,
-    shapes: Vec<Shape>,
+    patterns: PatternList,
+    /// Per pattern: one more than the index of the latest of its shapes in `known`, [`SEEN`] if it has come once, 0 if
+    /// it has not.
+    latest: Vec<u32>,
+    known: Vec<Known>,
     parts: Vec<Part>,
+    /// What came once, and its parts.
+    once: (Shape, Vec<Part>),
+}
+
+/// See [`Shapes::latest`].
+const SEEN: u32 = u32::MAX;
+
+/// A shape of a pattern.
+#[derive(Debug)]
+struct Known {
+    /// What it depends on besides the pattern.
+    key: u32,
+    /// The pattern's shape before it, as in [`Shapes::latest`].
+    before: u32,
+    shape: Shape,
 }
 
 impl Shapes {
-    fn new(patterns: Vec<Pattern>) -> Self {
-        Self { known: vec![SmallVec::new(); patterns.len()], patterns, ..Self::default() }
+    fn new(patterns: PatternList) -> Self {
+        Self { latest: vec![0; patterns.len()], patterns, ..Self::default() }
     }
 
     /// The shapes of a block that starts: those of the one that started last, where their patterns are the same.
-    pub fn start(latest: &mut Rc<RefCell<Self>>, patterns: Vec<Pattern>) -> Rc<RefCell<Self>> {
+    pub fn start(latest: &mut Rc<RefCell<Self>>, patterns: PatternList) -> Rc<RefCell<Self>> {
         let same = latest.borrow().patterns == patterns;
         if !same {
             *latest = Rc::new(RefCell::new(Self::new(patterns)));
@@ -102,9 +118,21 @@ impl Shapes {
 
     /// Something of what [`Shapes::get`] will look at.
     pub fn peek(&self, pattern: u32) -> u64 {
-        let known = self.known.get(pattern as usize).map_or(0, |list| list.len() as u64);
-        let offsets = self.patterns.get(pattern as usize).map_or(&[][..], |p| &p.offsets);
-        offsets.iter().step_by(8).fold(known, |all, offset| all ^ offset.cast_unsigned())
+        let latest = self.latest.get(pattern as usize).copied().unwrap_or(0);
+        u64::from(latest) ^ self.patterns.peek(pattern)
+    }
+
+    /// Where the shape of a pattern is that has a key.
+    fn find(&self, pattern: u32, key: u32) -> Option<usize> {
+        let mut at = self.latest[pattern as usize];
+        while at != 0 && at != SEEN {
+            let index = at as usize - 1;
+            if self.known[index].key == key {
+                return Some(index);
+            }
+            at = self.known[index].before;
+        }
+        None
     }
 
     /// The shape of a pattern at a base, and the base that its parts count from.
@@ -114,7 +142,7 @@ impl Shapes {
         instruction: &Instruction,
         traced: TracedAccess,
     ) -> (&Shape, &[Part], u64) {
-        let TracedAccess { base, pattern: index, space, .. } = traced;
+        let TracedAccess { base, pattern, space, .. } = traced;
         let origin = base & !(GRANULE - 1);
         let kind = traced.differs.does.unwrap_or(instruction.kind);
         let bypass = instruction.bypass_l1 || traced.differs.bypass_l1;
@@ -122,22 +150,25 @@ impl Shapes {
             | (space as u32) << 8
             | (kind as u32) << 12
             | u32::from(bypass) << 16;
-        let list = &self.known[index as usize];
-        let shape = match list.iter().find(|(k, _)| *k == key) {
-            Some(&(_, shape)) => shape,
-            None => {
-                let access = self.patterns[index as usize].at(base);
-                let first = self.parts.len() as u32;
-                let mut shape =
-                    compute(profile, (kind, bypass), space, &access, origin, &mut self.parts);
-                shape.parts = first..self.parts.len() as u32;
-                self.shapes.push(shape);
-                let shape = self.shapes.len() as u32 - 1;
-                self.known[index as usize].push((key, shape));
-                shape
+        let found = self.find(pattern, key);
+        let before = self.latest[pattern as usize];
+        if found.is_none() {
+            let access = self.patterns.at(pattern, base);
+            let first = if before == 0 { 0 } else { self.parts.len() };
+            let parts = if before == 0 { &mut self.once.1 } else { &mut self.parts };
+            parts.truncate(first);
+            let mut shape = compute(profile, (kind, bypass), space, &access, origin, parts);
+            shape.parts = first as u32..parts.len() as u32;
+            self.latest[pattern as usize] = SEEN;
+            if before == 0 {
+                self.once.0 = shape;
+                return (&self.once.0, &self.once.1, origin);
             }
-        };
-        let shape = &self.shapes[shape as usize];
+            self.known.push(Known { key, before, shape });
+            self.latest[pattern as usize] = self.known.len() as u32;
+        }
+        let index = found.unwrap_or(self.known.len() - 1);
+        let shape = &self.known[index].shape;
         (shape, &self.parts[shape.parts.start as usize..shape.parts.end as usize], origin)
     }
 }
