@@ -160,7 +160,7 @@ fn every_recorded_kernel() {
     let seen = std::env::var_os("SEEN").is_some();
     let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
-    let groups: [(&str, Recorded); 14] = [
+    let groups: [(&str, Recorded); 15] = [
         ("first recordings", Recorded::first()),
         ("second set", Recorded::second()),
         ("second set, H100", Recorded::second().on(H100)),
@@ -171,6 +171,7 @@ fn every_recorded_kernel() {
         ("sixth set", Recorded::sixth()),
         ("seventh set", Recorded::seventh()),
         ("eighth set", Recorded::eighth()),
+        ("ninth set", Recorded::ninth()),
         ("atomics", Recorded::atomics()),
         ("reads", Recorded::reads()),
         ("writes", Recorded::writes()),
@@ -238,6 +239,7 @@ fn every_part() {
         ("fifth", Recorded::fifth()),
         ("sixth", Recorded::sixth()),
         ("eighth", Recorded::eighth()),
+        ("ninth", Recorded::ninth()),
         ("mixed", Recorded::mixed()),
         ("writes", Recorded::writes()),
     ];
@@ -271,6 +273,7 @@ fn listing() {
         Recorded::fourth(),
         Recorded::sixth(),
         Recorded::eighth(),
+        Recorded::ninth(),
     ];
     let functions =
         recorded.iter().flat_map(|r| r.module.functions.iter().enumerate().map(move |f| (r, f)));
@@ -312,6 +315,7 @@ fn register_estimates() {
         Recorded::sixth(),
         Recorded::seventh(),
         Recorded::eighth(),
+        Recorded::ninth(),
     ];
     // Open, held back: the logarithms' errors, how many are within 4, and how many are further above.
     let mut counts = [(Vec::new(), 0, 0), (Vec::new(), 0, 0)];
