@@ -241,6 +241,8 @@ pub enum Operation {
     Shl,
     /// `d = a >> b`, filled with zeros or with the sign
     Shr,
+    /// Shifts a pair of words and gives one of them.
+    Funnel,
     /// `p = a cmp b`
     Compare,
     /// Copies a value, a special register or an address.

@@ -12,8 +12,8 @@ use ptx_parse::code::{Flow, Function};
 
 use crate::addresses;
 use crate::bytes;
-use crate::event::Register;
-use crate::facts::Facts;
+use crate::event::{AccessKind, Register};
+use crate::facts::{AccessPlace, Facts};
 use crate::fuse;
 use crate::increments;
 use crate::layout;
@@ -22,6 +22,7 @@ use crate::profile::Assembler;
 use crate::reciprocals;
 use crate::rotate;
 use crate::uniform;
+use crate::uses::loops;
 
 /// Applies the rules of an assembler to one function.
 pub(crate) fn assemble(
@@ -32,6 +33,7 @@ pub(crate) fn assemble(
 ) {
     let aligned = if rules.merge_shared { alignments(facts, &[]) } else { HashMap::new() };
     if rules.fuse {
+        reduce(facts);
         rotate::find(function, facts);
         addresses::displacements(function, facts);
         fuse::both_halves(function, facts);
@@ -73,6 +75,23 @@ pub(crate) fn assemble(
     }
     if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += rules.prologue_instructions;
+    }
+}
+
+/// Atomics whose results nobody reads are reductions, but for those that acquire.
+fn reduce(facts: &mut [Facts<'_>]) {
+    let left = facts.iter().filter(|f| !f.folded).map(|f| &f.instruction);
+    let read: HashSet<Register> =
+        left.flat_map(|i| i.reads.iter().chain(&i.guard)).copied().collect();
+    for f in facts.iter_mut() {
+        let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
+        let reduces = [".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"];
+        let acquires = f.opcode.has(".acquire") || f.opcode.has(".acq_rel");
+        let alone = !acquires && !f.instruction.writes.iter().any(|w| read.contains(w));
+        if atomic && alone && reduces.iter().any(|op| f.opcode.has(op)) {
+            f.instruction.writes.clear();
+            f.instruction.kind = AccessKind::Reduction;
+        }
     }
 }
 
@@ -169,8 +188,8 @@ pub(crate) fn alignments(facts: &[Facts<'_>], but: &[usize]) -> HashMap<Register
     }
 }
 
-/// Neighbouring 32-bit words of shared memory are loaded and stored by one instruction where the
-/// address is known to be aligned.
+/// Neighbouring words of 32 or 64 bits of shared memory are loaded and stored by one instruction where
+/// the address is known to be aligned.
 fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &mut [Facts<'_>]) {
     for block in &function.blocks {
         let (start, end) = (block.start as usize, block.end as usize);
@@ -203,7 +222,7 @@ fn merge_shared(function: &Function, aligned: &HashMap<Register, u32>, facts: &m
     }
 }
 
-/// Accesses from `first` on that one instruction of 4 or 2 words can do.
+/// Accesses from `first` on that one instruction of 4 or 2 words, or 2 long ones, can do.
 fn group(
     facts: &[Facts<'_>],
     aligned: &HashMap<Register, u32>,
@@ -215,7 +234,9 @@ fn group(
     if !load && class != Class::StoreShared {
         return None;
     }
-    let place = facts[first].place.filter(|p| p.space == IsaSpace::Shared && p.bytes == 4)?;
+    let size = facts[first].place.map_or(0, |p| p.bytes);
+    let fits = |p: &AccessPlace| p.space == IsaSpace::Shared && p.bytes == size;
+    let place = facts[first].place.filter(|p| fits(p) && matches!(size, 4 | 8))?;
     let base = place.base;
     let align = base.map_or(32, |b| aligned.get(&b).copied().unwrap_or(0));
     // Candidates until something stands in the way.
@@ -228,8 +249,7 @@ fn group(
         let same = f.instruction.class == class
             && f.merged <= 1
             && f.instruction.guard == facts[first].instruction.guard
-            && f.place
-                .is_some_and(|p| p.space == IsaSpace::Shared && p.bytes == 4 && p.base == base);
+            && f.place.is_some_and(|p| fits(&p) && p.base == base);
         let memory = f.instruction.class.is_memory()
             && !matches!(f.instruction.class, Class::LoadConst | Class::LoadGlobal);
         let barrier =
@@ -244,14 +264,15 @@ fn group(
         }
     }
     let offset = |i: &usize| facts[*i].place.map_or(0, |p| p.offset);
-    for words in [4_i64, 2] {
-        let bytes = words * 4;
+    let size = i64::from(size);
+    for words in [16 / size, 2].into_iter().filter(|words| words * size <= 16) {
+        let bytes = words * size;
         let lowest = offset(&first).div_euclid(bytes) * bytes;
         if align < bytes.trailing_zeros() {
             continue;
         }
         let members: Option<Vec<usize>> = (0..words)
-            .map(|w| candidates.iter().copied().find(|i| offset(i) == lowest + 4 * w))
+            .map(|w| candidates.iter().copied().find(|i| offset(i) == lowest + size * w))
             .collect();
         if let Some(mut members) = members {
             members.sort_unstable();
@@ -262,15 +283,17 @@ fn group(
 }
 
 /// Branches that may diverge stand between two instructions that keep track of it. Branches inside
-/// that lead to the same end need none of their own.
+/// that lead to the same end need none of their own, and those that leave a loop have theirs around it.
 fn converge(function: &Function, facts: &mut [Facts<'_>]) {
     let same = uniform::same_in_lanes(facts);
+    let loops = loops(function);
     // The blocks, in the text's order, in which a region ends.
     let mut open: Vec<(u32, u32)> = Vec::new();
+    let mut left: HashSet<(u32, u32)> = HashSet::new();
     for block in &function.blocks {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
         let Flow::Bra(target) = function.insts[branch].flow else { continue };
-        let f = &mut facts[branch];
+        let f = &facts[branch];
         if f.folded || f.instruction.guard.is_none() {
             continue;
         }
@@ -286,9 +309,35 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
         let inside = |(first, last): &(u32, u32)| {
             Some(*last) == end && (*first..*last).contains(&block.start)
         };
-        if !open.iter().any(inside) {
-            f.instruction.extra_slots += 2;
+        if open.iter().any(inside) {
+            continue;
+        }
+        let around = |(start, last): &&(u32, u32)| {
+            let holds = |i: u32| (*start..*last).contains(&i);
+            holds(branch as u32) && end.is_some_and(|end| !holds(end))
+        };
+        let Some(&(start, _)) = loops.iter().filter(around).min_by_key(|l| l.0) else {
+            facts[branch].instruction.extra_slots += 2;
             open.extend(end.map(|end| (block.start, end)));
+            continue;
+        };
+        if end.is_some_and(|end| left.insert((start, end))) {
+            ahead_of_loop(function, start, facts);
+        }
+    }
+}
+
+/// What keeps track of lanes that leave a loop stands at the ends of the blocks that lead into it.
+fn ahead_of_loop(function: &Function, start: u32, facts: &mut [Facts<'_>]) {
+    let blocks = &function.blocks;
+    let leads = |b: &usize| {
+        blocks[*b].start < start
+            && blocks[*b].succs.iter().any(|s| blocks[*s as usize].start == start)
+    };
+    for b in (0..blocks.len()).filter(leads) {
+        let mut own = (blocks[b].start as usize..blocks[b].end as usize).rev();
+        if let Some(last) = own.find(|i| !facts[*i].folded) {
+            facts[last].instruction.extra_slots += 2;
         }
     }
 }

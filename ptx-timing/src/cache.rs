@@ -419,13 +419,13 @@ impl Cache {
         let Some(at) = self.find(set, tag) else { return false };
         let way = at - self.start(set);
         if way > 0 {
-            self.to_front(set, way);
+            self.move_to_front(set, way);
         }
         true
     }
 
     /// Makes a line of a set its first; those before it come behind.
-    fn to_front(&mut self, set: usize, way: usize) {
+    fn move_to_front(&mut self, set: usize, way: usize) {
         let start = self.start(set);
         for from in [start, start + self.ways] {
             self.words[from..=from + way].rotate_right(1);
@@ -454,7 +454,7 @@ impl Cache {
             self.first =
                 self.words.as_ptr().align_offset(HOST_LINE * size_of::<u64>()).min(HOST_LINE - 1);
         }
-        self.to_front(set, self.ways - 1);
+        self.move_to_front(set, self.ways - 1);
         let start = self.start(set);
         let old = self.line(set);
         let old_tag = std::mem::replace(&mut self.words[start], tag);

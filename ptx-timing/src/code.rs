@@ -22,12 +22,14 @@ use ptx_parse::code::{Flow, Function, Inst, Program};
 
 use crate::assemble::{alignments, assemble};
 use crate::chains;
+use crate::common;
 use crate::constants;
 use crate::event::{AccessKind, BlockTrace, Code, Detail, Instruction, Register};
-use crate::facts::{Facts, Predicated};
+use crate::facts::{Facts, Halves, Predicated};
 use crate::halves;
 use crate::live;
 use crate::moves;
+use crate::pairs;
 use crate::paths::Looks;
 use crate::profile::Assembler;
 use crate::repeated::Loops;
@@ -169,9 +171,11 @@ impl KernelCode {
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
             constants::propagate(&mut facts);
+            common::share(function, &mut facts);
+            pairs::join(function, &mut facts);
             halves::narrow(&mut self.words, &mut facts);
         }
-        fold(function, &mut facts);
+        fold(assembler.fuse, function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
@@ -191,6 +195,7 @@ impl KernelCode {
         let rules = unroll::Rules {
             most: unrolled,
             inner: assembler.unrolls_inner_loops,
+            predicated: (assembler.predicated_instructions, assembler.predicated_load_instructions),
             aligned: &aligned,
         };
         let repeated = unroll::candidates(rules, &program.source, function, &trips, &facts);
@@ -469,7 +474,7 @@ fn compared(uop: &Uop) -> Option<(Kind, u32)> {
 }
 
 /// Marks what the assembler folds away and rewires its readers.
-fn fold(function: &Function, facts: &mut [Facts<'_>]) {
+fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
     let mut definitions: HashMap<Register, Vec<usize>> = HashMap::new();
     let mut uses: HashMap<Register, Vec<usize>> = HashMap::new();
     for (i, f) in facts.iter().enumerate() {
@@ -524,7 +529,18 @@ fn fold(function: &Function, facts: &mut [Facts<'_>]) {
         {
             facts[i].instruction.class = Class::Shift;
         }
-        if !facts[i].transparent && !wide && !signs {
+        let selects = |f: &Facts<'_>| f.selects_halves();
+        let halves = match facts[i].halves().filter(|_| fuse) {
+            Some(Halves::Split) => {
+                let high = uses.get(&written[1]).unwrap_or(&no_uses);
+                written.len() == 2 && high.iter().all(|&u| selects(&facts[u]) || facts[u].packs())
+            }
+            Some(Halves::Same) => !users.is_empty() && users.iter().all(|&u| selects(&facts[u])),
+            None => false,
+        };
+        // What reads the halves of a pair by now.
+        let pair = fuse && facts[i].splits_pair() && facts[i].instruction.guard.is_none();
+        if !facts[i].transparent && !wide && !signs && !halves && !pair {
             continue;
         }
         // An operand that is written again could have another value by then.

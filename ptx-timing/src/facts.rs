@@ -11,6 +11,15 @@ use ptx_parse::code::{CallArg, Callee, Flow, Function, Inst, Program};
 use crate::event::{AccessKind, Instruction, Register};
 use crate::profile::Assembler;
 
+/// Moves of halves that the machine code needs none for, if the readers take operands as they lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halves {
+    /// The two halves of a word.
+    Split,
+    /// One of them, twice.
+    Same,
+}
+
 /// What a branch that the assembler removed leaves to issue without effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Predicated {
@@ -50,6 +59,8 @@ pub(crate) struct Facts<'a> {
     pub varies: bool,
     /// Where it accesses memory.
     pub place: Option<AccessPlace>,
+    /// It makes the next value of a variable; what reads the last one comes before it, though behind it in the text.
+    pub late: bool,
     /// Accesses merged into one.
     pub merged: u32,
     /// A branch that the assembler removed, and what it leaves.
@@ -121,12 +132,49 @@ impl<'a> Facts<'a> {
     }
 
     /// A move between 64 bits and two registers: the halves of a pair of registers are registers.
-    fn splits_pair(&self) -> bool {
+    pub fn splits_pair(&self) -> bool {
         let i = &self.instruction;
         self.op == Operation::Move
             && self.opcode.class() == Class::Move
             && self.opcode.types().next().is_some_and(|t| t.bits() == 64)
             && (i.writes.len() == 2 || i.reads.len() == 2)
+    }
+
+    /// Puts a word above another one: both are registers of a pair.
+    fn joins_pair(&self) -> bool {
+        let inserts = self.opcode.class() == Class::Bitfield && self.opcode.opcode() == "bfi.b64";
+        let given = |n: u64| self.arguments.iter().any(|a| a.1 == Some(n));
+        // Lowered: shifted by 32, and what is kept of both.
+        inserts && given(32) && given(u64::MAX << 32) && given(u32::MAX.into())
+    }
+
+    /// What a move does with the halves of a word.
+    pub fn halves(&self) -> Option<Halves> {
+        let i = &self.instruction;
+        let moves = self.op == Operation::Move && i.class == Class::Move && i.guard.is_none();
+        let word = self.opcode.types().next().is_some_and(|t| t.bits() == 32);
+        if !moves || !word {
+            return None;
+        }
+        match (i.writes.len(), i.reads.len()) {
+            (2, 1) => Some(Halves::Split),
+            (1, 1) if self.arguments.len() > 1 => Some(Halves::Same),
+            _ => None,
+        }
+    }
+
+    /// Arithmetic on halves: each operand takes one half of a register, or both, in any order.
+    pub fn selects_halves(&self) -> bool {
+        matches!(self.instruction.class, Class::F16 | Class::F16Single)
+    }
+
+    /// Puts two halves together: PRMT takes them from any place in two registers.
+    pub fn packs(&self) -> bool {
+        let word = self.opcode.types().next().is_some_and(|t| t.bits() == 32);
+        self.op == Operation::Move
+            && word
+            && self.instruction.writes.len() == 1
+            && self.arguments.len() > 1
     }
 
     /// A comparison with 0 for equality.
@@ -223,29 +271,27 @@ impl<'a> Facts<'a> {
             varies,
             place,
             arguments,
+            late: false,
             merged: 1,
             skips: None,
             continues: false,
             transparent: false,
             extends_sign: false,
         };
-        let widening = op == Operation::Convert
-            && [(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]
-                .iter()
-                .any(|(to, from)| facts.converts(*to, *from));
+        let converts = |pairs: &[(Ty, Ty)]| {
+            op == Operation::Convert && pairs.iter().any(|(to, from)| facts.converts(*to, *from))
+        };
+        let widening = converts(&[(Ty::U64, Ty::U32), (Ty::U32, Ty::U64), (Ty::S32, Ty::S64)]);
         // Numbers of 16 bits live in the lower half of a register.
-        let halves = op == Operation::Convert
-            && assembler.fuse
-            && [(Ty::U16, Ty::U32), (Ty::S16, Ty::S32)]
-                .iter()
-                .any(|(to, from)| facts.converts(*to, *from));
+        let halves = assembler.fuse && converts(&[(Ty::U16, Ty::U32), (Ty::S16, Ty::S32)]);
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
         // Machine registers have 32 bits.
         let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
         if wide {
             facts.instruction.extra_slots += facts.more_for_halves();
         }
-        let splits = assembler.fuse && special.is_none() && facts.splits_pair();
+        let pair = facts.splits_pair() || facts.joins_pair();
+        let splits = assembler.fuse && special.is_none() && pair;
         let vanishes =
             is_parameter || op == Operation::ConvertAddress || widening || halves || splits;
         facts.transparent = unguarded && vanishes && !loaded;
@@ -346,6 +392,7 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
             instruction.kind = AccessKind::Store;
             instruction.bypass_l1 = m.order != ptx_isa::effect::Order::Weak;
         }
+        Effect::Atom(_) if results == 0 => instruction.kind = AccessKind::Reduction,
         Effect::Atom(_) => instruction.kind = AccessKind::Atomic,
         // Products of a warpgroup, copies, and what signals that they are complete.
         Effect::Warp(_) if instruction.class == Class::MmaWarpgroup => {
@@ -373,8 +420,5 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
         | Effect::Brkpt
         | Effect::Yield
         | Effect::Sys(_) => {}
-    }
-    if instruction.kind == AccessKind::Atomic && instruction.writes.is_empty() {
-        instruction.kind = AccessKind::Reduction;
     }
 }

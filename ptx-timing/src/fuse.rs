@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::Function;
 
+use crate::bits::Bits;
 use crate::chains::unchanged;
 use crate::event::Register;
 use crate::facts::Facts;
@@ -25,7 +26,12 @@ pub(crate) fn constants(facts: &[Facts<'_>]) -> HashMap<Register, Option<u64>> {
 }
 
 /// What one instruction becomes when it takes in the one that makes its operand.
-fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Option<Class> {
+fn fused(
+    rules: &Assembler,
+    bits: &Bits,
+    producer: &Facts<'_>,
+    consumer: &Facts<'_>,
+) -> Option<Class> {
     let (p, c) = (producer, consumer);
     let adds = |f: &Facts<'_>| matches!(f.op, Operation::Add | Operation::Sub);
     let add32 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
@@ -47,7 +53,19 @@ fn fused(rules: &Assembler, producer: &Facts<'_>, consumer: &Facts<'_>) -> Optio
     match (p.op, c.op) {
         // LEA, IMAD, IADD3, LOP3.
         (Operation::Shl, _) if p.plain("") == Some(Ty::B32) && add32(c) => Some(Class::IntAdd3),
+        // LEA.HI, but for a number less the shifted one.
+        (Operation::Shr, _) if shifts_right(p) && add32(c) && !subtracts(p, c) => {
+            Some(Class::IntAdd3)
+        }
+        // Words whose bits are apart are added.
+        (Operation::Shl | Operation::Shr, _)
+            if bits.joins(c) && (p.plain("") == Some(Ty::B32) || shifts_right(p)) =>
+        {
+            Some(Class::IntAdd3)
+        }
         (Operation::Mul, _) if low_half(p) && add32(c) => Some(Class::IntMul),
+        // LEA.HI.
+        (Operation::Funnel, Operation::Add) if by_constant(p) && add32(c) => Some(Class::IntAdd3),
         _ if add32(p) && add32(c) => Some(Class::IntAdd3),
         // LEA and LEA.HI.X, IADD3 and IADD3.X.
         (Operation::Shl, Operation::Add)
@@ -86,6 +104,27 @@ fn modulo_32(p: &Facts<'_>, c: &Facts<'_>) -> bool {
     masked && word && by(c, 1).0 == own && by(c, 0).0 != own
 }
 
+/// A shift of a word to the right by a constant.
+fn shifts_right(f: &Facts<'_>) -> bool {
+    let word = matches!(f.plain(""), Some(Ty::U32 | Ty::S32));
+    f.op == Operation::Shr && word && f.arguments.get(1).is_some_and(|a| a.1.is_some())
+}
+
+/// Whether one instruction's result is what the other one takes from a number.
+fn subtracts(p: &Facts<'_>, c: &Facts<'_>) -> bool {
+    let second = c.arguments.get(1).and_then(|a| a.0);
+    c.op == Operation::Sub && second.is_some() && second == p.instruction.writes.first().copied()
+}
+
+/// Whether a funnel shift's distance is known. If the text gives a register, a micro-operation ahead makes it less than
+/// 32: then that register's value may have become known since.
+fn by_constant(f: &Facts<'_>) -> bool {
+    let made = f.arguments.contains(&(None, None));
+    let given = f.arguments.first().and_then(|a| a.0);
+    let known = given.is_none_or(|r| !f.instruction.reads.contains(&r));
+    f.instruction.class == Class::Shift && (!made || known)
+}
+
 /// The lower half of a 32-bit integer product.
 fn low_half(f: &Facts<'_>) -> bool {
     f.opcode.has(".lo") && f.opcode.types().last().is_some_and(|t| t.bits() == 32)
@@ -101,6 +140,7 @@ fn logic(f: &Facts<'_>) -> bool {
 pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);
     let uses = Uses::new(facts);
+    let bits = Bits::new(facts);
     let mut taken = vec![false; facts.len()];
     for i in 0..facts.len() {
         let [register] = facts[i].instruction.writes[..] else { continue };
@@ -151,7 +191,7 @@ pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_
         let fits = facts[user].instruction.guard.is_none()
             && facts[i].instruction.reads.iter().all(kept)
             && inputs(&facts[i], &facts[user], register) <= 3;
-        if let Some(class) = fused(rules, &facts[i], &facts[user]).filter(|_| fits) {
+        if let Some(class) = fused(rules, &bits, &facts[i], &facts[user]).filter(|_| fits) {
             // Logic takes in more as long as there are three operands: LOP3.
             let goes_on = logic(&facts[i]) && logic(&facts[user]);
             taken[user] = !goes_on;
@@ -190,10 +230,11 @@ fn shared_out(
         && facts[i].plain("") == Some(Ty::B32)
         && facts[i].arguments.get(1).is_some_and(|a| a.1.is_some());
     let product = facts[i].op == Operation::Mul && low_half(&facts[i]);
+    let right = shifts_right(&facts[i]);
     let fits = |u: &usize| {
         let f = &facts[*u];
         let first = f.arguments.first().is_some_and(|a| a.0 == Some(register));
-        let sum = f.op == Operation::Add || f.op == Operation::Sub && shift && first;
+        let sum = f.op == Operation::Add || f.op == Operation::Sub && (shift || right) && first;
         let kept = |r: &Register| uses.written_once(*r) || unchanged(function, facts, *r, i, *u);
         sum && word(f)
             && f.arguments.len() == 2
@@ -203,7 +244,8 @@ fn shared_out(
             && facts[i].instruction.reads.iter().all(kept)
             && inputs(&facts[i], f, register) <= 3
     };
-    (shift || product) && uses.uses.get(&register).is_some_and(|users| users.iter().all(fits))
+    (shift || product || right)
+        && uses.uses.get(&register).is_some_and(|users| users.iter().all(fits))
 }
 
 /// Two shifts whose results are put together are one that takes bits of both operands: SHF.L.
@@ -245,7 +287,7 @@ pub(crate) fn funnels(function: &Function, facts: &mut [Facts<'_>]) {
         replace(facts, other, b, &[i]);
         (facts[one].folded, facts[other].folded) = (gone, other_gone);
         facts[i].instruction.class = Class::Shift;
-        facts[i].op = Operation::Other;
+        facts[i].op = Operation::Funnel;
     }
 }
 
@@ -303,5 +345,8 @@ fn inputs(producer: &Facts<'_>, consumer: &Facts<'_>, register: Register) -> usi
     registers.dedup();
     // A comparison's zero is no operand.
     let compares = consumer.op == Operation::Compare;
-    registers.len() + (producer.constants + if compares { 0 } else { consumer.constants }) as usize
+    // A funnel shift has a place of its own for its distance.
+    let shifts = producer.op == Operation::Funnel;
+    let own = if shifts { 0 } else { producer.constants };
+    registers.len() + (own + if compares { 0 } else { consumer.constants }) as usize
 }

@@ -7,12 +7,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::Operation;
+use ptx_isa::{Operation, Reach};
 use ptx_parse::code::Function;
 
 use crate::event::Register;
 use crate::facts::Facts;
 use crate::live;
+use crate::uses::{Uses, blocks_of, dominators, loops};
 
 /// Most members of a joined group, so that long chains stay cheap to compare.
 const MOST: usize = 64;
@@ -39,7 +40,11 @@ pub(crate) fn join(
     if moves.is_empty() {
         return;
     }
-    let apart = apart(function, registers, &moves, facts);
+    let late = Late::new(function, facts);
+    let places: Vec<Option<(usize, usize)>> =
+        moves.iter().map(|&(_, to, from)| late.place(facts, to, from)).collect();
+    let order = late.order(function, places.iter().flatten().copied(), facts);
+    let apart = apart(function, registers, &moves, &order, facts);
     let mut groups: HashMap<Register, Vec<Register>> = HashMap::new();
     let mut leader: HashMap<Register, Register> = HashMap::new();
     for &(_, to, from) in &moves {
@@ -48,7 +53,7 @@ pub(crate) fn join(
             groups.insert(r, vec![r]);
         }
     }
-    for &(i, to, from) in &moves {
+    for (&(i, to, from), place) in moves.iter().zip(&places) {
         let (a, b) = (leader[&to], leader[&from]);
         if a != b {
             let meets = |x: &Register| groups[&b].iter().any(|y| apart.contains(&pair(*x, *y)));
@@ -62,6 +67,9 @@ pub(crate) fn join(
             groups.entry(b).or_default().extend(moved);
         }
         facts[i].folded = true;
+        if let Some((made, first)) = *place {
+            facts[made].late = late.passes(made, first, to);
+        }
     }
     let rename = |r: &mut Register| *r = leader.get(r).copied().unwrap_or(*r);
     for f in facts.iter_mut() {
@@ -80,6 +88,7 @@ fn apart(
     function: &Function,
     registers: usize,
     moves: &[(usize, Register, Register)],
+    order: &[Vec<usize>],
     facts: &[Facts<'_>],
 ) -> HashSet<(Register, Register)> {
     let mut candidates = live::Set::new(registers);
@@ -87,10 +96,7 @@ fn apart(
         candidates.insert(to);
         candidates.insert(from);
     }
-    let block = |b: usize| {
-        let block = &function.blocks[b];
-        facts[block.start as usize..block.end as usize].iter().filter(|f| !f.folded)
-    };
+    let block = |b: usize| order[b].iter().map(|i| &facts[*i]);
     let ends = live::at_block_ends(function, registers, |b| block(b).map(|f| &f.instruction));
     let copies: HashMap<Register, Vec<Register>> =
         moves.iter().fold(HashMap::new(), |mut all: HashMap<_, Vec<_>>, &(_, to, from)| {
@@ -117,4 +123,86 @@ fn apart(
         }
     }
     apart
+}
+
+/// Where instructions can move to.
+struct Late {
+    uses: Uses,
+    block: Vec<usize>,
+    dominators: flow::Dominators,
+    loops: Vec<(u32, u32)>,
+}
+
+impl Late {
+    fn new(function: &Function, facts: &[Facts<'_>]) -> Self {
+        Self {
+            uses: Uses::new(facts),
+            block: blocks_of(function),
+            dominators: dominators(function),
+            loops: loops(function),
+        }
+    }
+
+    /// The instructions of each block. Next values of variables are made as late as can be: where they are read first,
+    /// so that what still reads the last value comes before them.
+    fn order(
+        &self,
+        function: &Function,
+        places: impl Iterator<Item = (usize, usize)>,
+        facts: &[Facts<'_>],
+    ) -> Vec<Vec<usize>> {
+        let left = |i: &usize| !facts[*i].folded;
+        let indices = |b: u32, e: u32| (b as usize..e as usize).filter(left).collect::<Vec<_>>();
+        let mut order: Vec<_> =
+            function.blocks.iter().map(|block| indices(block.start, block.end)).collect();
+        for (made, at) in places {
+            order[self.block[made]].retain(|i| *i != made);
+            let list = &mut order[self.block[at]];
+            let place = list.iter().position(|i| *i == at).unwrap_or(list.len());
+            list.insert(place, made);
+        }
+        order
+    }
+
+    /// Whether an instruction on its way to another one passes any that read a register.
+    fn passes(&self, made: usize, first: usize, register: Register) -> bool {
+        let readers = self.uses.uses.get(&register).map_or(&[][..], |u| &u[..]);
+        self.block[made] != self.block[first]
+            || readers.iter().any(|u| (made + 1..=first).contains(u))
+    }
+
+    /// The innermost loop around an instruction.
+    fn innermost(&self, i: usize) -> Option<(u32, u32)> {
+        let around = self.loops.iter().filter(|(start, end)| (*start..*end).contains(&(i as u32)));
+        around.min_by_key(|(start, end)| end - start).copied()
+    }
+
+    /// What makes the next value `from` of `to` from its last one in a loop, and the instruction that reads it first.
+    fn place(&self, facts: &[Facts<'_>], to: Register, from: Register) -> Option<(usize, usize)> {
+        let &[made] = &self.uses.definitions.get(&from)?[..] else { return None };
+        let f = &facts[made];
+        let own = &f.instruction;
+        let pure = own.class.is_arithmetic()
+            && f.opcode.row.reach == Reach::Lane
+            && own.guard.is_none()
+            && own.writes.len() == 1;
+        let others = |r: &Register| *r == to || self.uses.written_once(*r);
+        if !pure || !own.reads.contains(&to) || !own.reads.iter().all(others) {
+            return None;
+        }
+        let around = self.innermost(made)?;
+        let readers = self.uses.uses.get(&from)?;
+        let dominates = |a: usize, b: usize| self.dominators.dominates(a as u32, b as u32);
+        let first = *readers
+            .iter()
+            .find(|u| readers.iter().all(|v| dominates(self.block[**u], self.block[*v])))?;
+        let behind = first > made && dominates(self.block[made], self.block[first]);
+        let there = |e: &usize| {
+            let inside = (around.0..around.1).contains(&(*e as u32));
+            let before = self.block[*e] == self.block[made] && *e < made;
+            !inside || before || self.block[*e] == self.block[first] && *e >= first
+        };
+        let kept = self.uses.definitions.get(&to)?.iter().all(there);
+        (behind && kept && self.innermost(first) == Some(around)).then_some((made, first))
+    }
 }

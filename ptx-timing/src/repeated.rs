@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::body::{Folds, SharedLoad};
 use crate::event::{Detail, Event, Instruction, Register, WarpTrace};
 use crate::pattern::Patterns;
-use crate::unroll::{Candidate, Folds, SharedLoad};
+use crate::unroll::{Apart, Candidate};
 
 /// The machine code of several turns.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ struct Loop {
     /// What comes from the entry on, if that is not the start: the instructions ahead of it, and its code with the
     /// turns that go along.
     entered: Option<(usize, Version)>,
-    /// The first turn, where it is apart.
+    /// A turn that is under a predicate which no lane has.
     apart: Option<Version>,
     versions: Vec<Version>,
     /// What asks whether there are turns of each kind: behind it turns of that kind, or none.
@@ -99,7 +100,7 @@ impl Loops {
         renaming.differences = made.filter_map(|w| Some((*w, *differences.get(w)?))).collect();
         let mut stands_for = Vec::new();
         let mut versions = Vec::new();
-        let apart = candidate.apart.then_some(1);
+        let apart = (candidate.apart == Apart::Predicated).then_some(1);
         // Instructions that the first turn does not have.
         let ahead = candidate
             .entry
@@ -144,8 +145,8 @@ impl Loops {
         let apart = apart.map(|_| versions.remove(0));
         let mut asks = Vec::new();
         if let (Some(compare), Some(&branch)) = (candidate.asks.and_then(pc), pcs.last()) {
-            // Ahead of four turns, of two, and of those that are left.
-            for _ in 0..3 {
+            // Ahead of four turns, of two, of those that are left, and of one that is apart.
+            for _ in 0..3 + usize::from(candidate.apart == Apart::Branch) {
                 leaders.push(code.len() as u32);
                 let mut compare_them = code[compare as usize].clone();
                 // What is left is a difference.
@@ -204,19 +205,20 @@ impl Loops {
                 turns += 1;
             }
             let (from, active) = (turns, events[at].active);
-            let mut take = |version: &Version, turns: &mut usize| {
-                out.extend_from_slice(&events[done..at]);
-                version.apply(&events[at..], trace, patterns, &mut out);
-                at += version.turns * own.len;
-                *turns -= version.turns;
-                done = at;
-            };
             if let Some(first) = own.apart.as_ref().filter(|_| turns > 0) {
-                take(first, &mut turns);
+                out.extend_from_slice(&events[done..at]);
+                done = at;
+                let idle =
+                    |(_, pc): &(u32, u32)| Event { pc: *pc, active: 0, detail: Detail::None };
+                out.extend(first.events.iter().map(idle));
             }
             for version in &own.versions {
                 while turns >= version.turns {
-                    take(version, &mut turns);
+                    out.extend_from_slice(&events[done..at]);
+                    version.apply(&events[at..], trace, patterns, &mut out);
+                    at += version.turns * own.len;
+                    turns -= version.turns;
+                    done = at;
                 }
             }
             if from > 0 && !own.asks.is_empty() {

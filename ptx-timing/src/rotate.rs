@@ -36,7 +36,7 @@ pub(crate) fn find(function: &Function, facts: &mut [Facts<'_>]) {
         let f = &mut facts[i];
         f.instruction.reads = std::iter::once(source).collect();
         f.instruction.class = if bits == 64 { Class::Shift64 } else { Class::Shift };
-        f.op = Operation::Other;
+        f.op = if bits == 64 { Operation::Other } else { Operation::Funnel };
         f.arguments.clear();
         if bits == 64 && from == 32 {
             swap(function, facts, &uses, i);

@@ -1,32 +1,10 @@
 //! What the model makes of small kernels, beside what ptxas 13.5 makes of the same text for sm_90.
 
+#[path = "common/small.rs"]
+mod small;
+
 use ptx_isa::Class;
-use ptx_timing::Catalog;
-use ptx_timing::code::KernelCode;
-
-/// The kernel whose instructions these are: `%rd1` and `%rd2` are arguments, `%r1` differs between lanes, `%r2` does
-/// not.
-fn kernel(body: &str) -> (u32, KernelCode) {
-    let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n) \
-         {{\n.reg .u64 %rd<30>; .reg .u32 %r<90>; .reg .f32 %f<900>; .reg .pred %p<9>; .shared .align 4 .b8 s[4096];\n\
-         .shared .align 4 .b8 t[4096];\n\
-         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
-         mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3; shl.b32 %r3, %r1, 2;\n\
-         mov.u32 %r4, s; add.u32 %r5, %r3, %r4; ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4096];\n\
-         {body}\nst.global.f32 [%rd5], %f1;\nret; }}\n"
-    );
-    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
-    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
-    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
-    let code = KernelCode::new(&program, &profile.assembler);
-    (ptx_timing::registers::estimate(&profile, &program, &code), code)
-}
-
-fn chain(count: usize) -> String {
-    (0..count).map(|i| format!("fma.rn.f32 %f1, %f1, %f2, 0f3F{:02X}0000;\n", 10 + i)).collect()
-}
+use small::{chain, count, kernel};
 
 /// Loads, each with one that takes the result.
 fn sums(count: usize) -> String {
@@ -147,198 +125,6 @@ fn a_few_loads_are_under_way_whatever_they_cost() {
     assert!(near >= 14, "{near} of {} within 4", ptxas.len());
 }
 
-/// Where lanes may have left a loop, a vote looks for them, once in a block; where none can, and for one that all lanes
-/// leave together, it does not.
-#[test]
-fn votes_look_for_lanes_that_may_be_absent() {
-    let vote = "vote.sync.ballot.b32 %r7, %p2, -1; vote.sync.any.pred %p3, %p2, -1;";
-    let looks = |body: &str| {
-        let (_, code) =
-            kernel(&format!("setp.lt.f32 %p2, %f1, %f2;\n{body}\nst.global.u32 [%rd5+4], %r7;"));
-        let votes = code.code.instructions.iter().filter(|i| i.class == Class::Vote);
-        votes.map(|i| (i.splits, i.extra_slots)).collect::<Vec<_>>()
-    };
-    let turns = |from: &str, step: u32| {
-        looks(&format!(
-            "mov.u32 %r8, {from};\nL: {vote}\nbar.warp.sync -1; add.u32 %r8, %r8, {step};\n\
-             setp.lt.u32 %p1, %r8, %r2; @%p1 bra L;"
-        ))
-    };
-    assert_eq!(turns("%tid.x", 32), [(true, 1), (false, 0)]);
-    // Such a loop is repeated, too: the text's turn, one that is apart, four, and two.
-    assert_eq!(turns("%ctaid.x", 32), [(false, 0); 2 * 8]);
-    assert_eq!(looks(vote), [(false, 0), (false, 0)]);
-}
-
-/// How many turns besides the text's the machine code of a loop has. `bound` is what the counter is compared with;
-/// `more` stands in the loop behind so many multiply-adds.
-fn turns(size: usize, test: &str, bound: &str, more: &str) -> usize {
-    steps(size, &format!("{test}.u32"), (1, bound), more)
-}
-
-/// The same of a loop that counts in steps.
-fn steps(size: usize, test: &str, (step, bound): (u32, &str), more: &str) -> usize {
-    let body = format!(
-        "mov.u32 %r50, 0;\nL:\n{}{more}\nadd.u32 %r50, %r50, {step};\nsetp.{test} %p2, %r50, {bound};\n@%p2 bra L;",
-        chain(size)
-    );
-    let (_, code) = kernel(&body);
-    let all = code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count();
-    all / size - 1
-}
-
-/// Instructions of the machine code of a loop's turns that load one word, two and four from shared memory. `start` sets
-/// `%r51`, the address; `more` is in each turn.
-fn shared_loads(start: &str, step: i32, turns: &str, more: &str) -> [usize; 3] {
-    let (_, code) = kernel(&format!(
-        "shl.b32 %r52, %r1, 7; add.u32 %r51, %r52, %r4;\n{start}\nmov.u32 %r50, 0;\nL:\n{more}\n\
-         add.u32 %r51, %r51, {step}; add.u32 %r50, %r50, 1; setp.ne.u32 %p2, %r50, {turns};\n@%p2 bra L;"
-    ));
-    // The text's loop comes first.
-    let list = &code.code.instructions;
-    let store = list.iter().position(|i| i.class == Class::StoreGlobal).unwrap();
-    let loads = list[store..].iter().filter(|i| i.class == Class::LoadShared);
-    let words: Vec<usize> = loads.map(|i| i.writes.len()).collect();
-    [1, 2, 4].map(|n| words.iter().filter(|w| **w == n).count())
-}
-
-/// What ptxas 13.5 makes of such loops.
-#[test]
-fn words_of_several_turns_are_loaded_together() {
-    const ONE: &str = "ld.shared.f32 %f3, [%r51]; fma.rn.f32 %f1, %f1, %f2, %f3;";
-    const TWO: &str = "ld.shared.f32 %f3, [%r51]; ld.shared.f32 %f4, [%r51+4];\n\
-        fma.rn.f32 %f1, %f1, %f3, %f4;";
-    assert_eq!(shared_loads("", 4, "8", ONE), [0, 0, 2]);
-    assert_eq!(shared_loads("", 4, "6", ONE), [0, 1, 1]);
-    let from = |offset: i32| ONE.replace("[%r51]", &format!("[%r51+{offset}]"));
-    assert_eq!(shared_loads("", 4, "8", &from(8)), [0, 2, 1]);
-    assert_eq!(shared_loads("add.u32 %r51, %r51, 64;", -4, "8", &from(-4)), [0, 0, 2]);
-    assert_eq!(shared_loads("", 8, "8", TWO), [0, 0, 4]);
-    // They are no neighbours, may lie at any word, or may have been written.
-    assert_eq!(shared_loads("", 8, "8", ONE), [8, 0, 0]);
-    assert_eq!(shared_loads("mov.u32 %r51, %r5;", 4, "8", ONE), [8, 0, 0]);
-    let store = format!("{ONE} st.shared.f32 [%r5+2048], %f1;");
-    assert_eq!(shared_loads("", 4, "8", &store), [8, 0, 0]);
-    // The address is computed in each turn.
-    let computed = "shl.b32 %r53, %r50, 2; add.u32 %r54, %r55, %r53; ld.shared.f32 %f3, [%r54];\n\
-        fma.rn.f32 %f1, %f1, %f2, %f3;";
-    assert_eq!(shared_loads("add.u32 %r55, %r52, %r4;", 4, "8", computed), [0, 0, 2]);
-}
-
-/// A loop of known turns inside another one is written out on devices before compute capability 9.0.
-#[test]
-fn inner_loops_are_written_out_for_their_loads() {
-    let text = include_str!("../../golden/data/timing/sgemm.ptx");
-    let (module, _) = ptx_parse::parse_and_verify(text, "sgemm.ptx");
-    let module = module.unwrap();
-    let index = ptx_parse::lower::entry_index(&module, "squares").unwrap();
-    let program = ptx_parse::lower::lower(&module, index).unwrap();
-    let catalog = Catalog::embedded().unwrap();
-    // Multiply-adds of the loop and the end in the text, and 512 of eight turns.
-    for (device, all, wide) in [("A6000", 64 + 64 + 512, 32), ("H200", 64 + 64, 0)] {
-        let code = KernelCode::new(&program, &catalog.get(device).unwrap().assembler);
-        let list = code.code.instructions;
-        let products = list.iter().filter(|i| i.class == Class::F32Fma).count();
-        let loads = list.iter().rev().take_while(|i| i.class != Class::StoreGlobal);
-        let loads = loads.filter(|i| i.class == Class::LoadShared && i.writes.len() == 4).count();
-        assert_eq!((products, loads), (all, wide), "{device}");
-    }
-}
-
-/// Turns that the text tells: all are written out, or some with those that are left over.
-#[test]
-fn loops_of_known_turns_are_written_out() {
-    for (size, known, copies) in [
-        (8, 128, 128),
-        (16, 48, 48),
-        (16, 64, 16),
-        (12, 128, 25 + 3),
-        (24, 64, 10 + 4),
-        (48, 8, 8),
-        (48, 10, 5),
-        (96, 4, 4),
-        (96, 5, 0),
-        (74, 64, 0),
-    ] {
-        assert_eq!(turns(size, "ne", &known.to_string(), ""), copies, "{size} x {known}");
-        assert_eq!(turns(size, "lt", &known.to_string(), ""), copies, "{size} x {known}");
-    }
-    let nounroll = chain(8) + "mov.u32 %r50, 0;\n.pragma \"nounroll\";\nL:\n";
-    let (_, code) = kernel(&format!(
-        "{nounroll}{}add.u32 %r50, %r50, 1;\nsetp.ne.u32 %p2, %r50, 4;\n@%p2 bra L;",
-        chain(8)
-    ));
-    assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 16);
-}
-
-/// A loop that is entered in its middle, `A` of `B A B A`: what comes ahead is written out with the turns that are left
-/// over, and of all of them if there are few. Counts are those of ptxas 13.5.
-#[test]
-fn loops_entered_in_their_middle_are_rotated() {
-    let all = |size: usize, start: &str, test: &str| {
-        let half = chain(size);
-        let body = format!(
-            "mov.u32 %r50, {start};\nbra.uni A;\nB:\n{half}\nA:\n{half}add.s32 %r50, %r50, -1;\n{test}\nC:\n"
-        );
-        let (_, code) = kernel(&body);
-        let all = code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count();
-        // Without the text's own.
-        all / size - 2
-    };
-    let leaves = "setp.eq.s32 %p2, %r50, 0;\n@%p2 bra C;\nbra.uni B;";
-    let goes_on = "setp.ne.s32 %p2, %r50, 0;\n@%p2 bra B;";
-    for test in [leaves, goes_on] {
-        for size in [4, 10, 20] {
-            assert_eq!(all(size, "5", test), 1 + 4 * 2, "{size} {test}");
-        }
-        assert_eq!(all(20, "20", test), (1 + 2) + 6 * 2, "{test}");
-        assert_eq!(all(4, "%r2", test), (4 + 2) * 2, "{test}");
-        assert_eq!(all(10, "%r2", test), 0, "{test}");
-    }
-    // What goes on with a branch of its own stays as it is where it is entered at its start.
-    let (_, code) = kernel(&format!(
-        "mov.u32 %r50, 5;\nB:\n{}add.s32 %r50, %r50, -1;\n{leaves}\nC:\n",
-        chain(8)
-    ));
-    assert_eq!(code.code.instructions.iter().filter(|i| i.class == Class::F32Fma).count(), 8);
-}
-
-/// Turns that nobody knows: four at once, and two of those that are left over, up to a size that grows with loads.
-#[test]
-fn loops_of_unknown_turns_are_repeated() {
-    let global =
-        |n| (0..n).map(|i| format!("ld.global.f32 %f{}, [%rd4+{}];", 60 + i, 4 * i)).collect();
-    let shared =
-        |n| (0..n).map(|i| format!("ld.shared.f32 %f{}, [%r5+{}];", 60 + i, 4 * i)).collect();
-    let stores = |n| (0..n).map(|i| format!("st.global.f32 [%rd5+{}], %f1;", 4 * i)).collect();
-    let cases: [(String, usize); 7] = [
-        (String::new(), 18),
-        (global(1), 44),
-        (global(4), 38),
-        (shared(1), 21),
-        (shared(4), 30),
-        (stores(4), 10),
-        ("shfl.sync.bfly.b32 %r60, %r60, 1, 31, -1; bar.sync 0;".to_owned(), 16),
-    ];
-    for (more, most) in cases {
-        assert_eq!(steps(most, "ne.s32", (1, "%r2"), &more), 4 + 2, "{more}");
-        assert_eq!(steps(most, "ne.s32", (4, "%r2"), &more), 4 + 2, "{more}");
-        assert_eq!(steps(most, "lt.s32", (1, "%r2"), &more), 4 + 2, "{more}");
-        // Of numbers without a sign the first turn is apart.
-        assert_eq!(turns(most, "lt", "%r2", &more), 1 + 4 + 2, "{more}");
-        assert_eq!(turns(most, "ne", "%r2", &more), 1 + 4 + 2, "{more}");
-        assert_eq!(turns(most + 1, "ne", "%r2", &more), 0, "{more}");
-    }
-    // Two and one that are left over of short loops go under predicates, in one block.
-    assert_eq!(turns(3, "lt", "%r2", ""), 1 + 4 + 3 + 2);
-    assert_eq!(turns(4, "lt", "%r2", ""), 1 + 4 + 2);
-    assert_eq!(turns(3, "lt", "%r2", "st.global.f32 [%rd5], %f1;"), 1 + 4 + 2);
-    // Where lanes leave one by one, what they do together stays.
-    assert_eq!(turns(8, "ne", "%r1", ""), 1 + 4 + 2);
-    assert_eq!(turns(8, "ne", "%r1", "bar.sync 0;"), 0);
-    assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
-}
-
 /// A power of two is scaled, unless it flushes subnormal numbers or its exponent cannot be so small.
 #[test]
 fn powers_of_two_are_scaled() {
@@ -380,11 +166,6 @@ fn halves_of_64_bits_cost() {
     assert_eq!(more(&format!("min.s64 %rd20, %rd3, %rd4; {used}"), Class::IntMinMax), [3]);
     assert_eq!(more("popc.b64 %r70, %rd3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [2]);
     assert_eq!(more("popc.b32 %r70, %r3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [0]);
-}
-
-/// Instructions of a kernel by class, without those around what is asked.
-fn count(body: &str, class: Class) -> usize {
-    kernel(body).1.code.instructions.iter().filter(|i| i.class == class).count()
 }
 
 /// Addresses of shared and of constant memory have room for the base of an array, unless lanes may be absent where it
@@ -608,20 +389,4 @@ fn conversions_by_what_they_become() {
     ] {
         assert!(count(text, class) > count("", class), "{text}");
     }
-}
-
-/// An argument that the text loads in a loop is there ahead of it, but for a wide multiply-add.
-#[test]
-fn arguments_are_loaded_ahead_of_loops() {
-    let turns = |body: &str| {
-        let text = format!(
-            "mov.u32 %r60, 0;\nL: {body}\nadd.u32 %r60, %r60, 1; setp.lt.u32 %p1, %r60, %r2; @%p1 bra L;"
-        );
-        count(&text, Class::LoadParam) - count("", Class::LoadParam)
-    };
-    let sum = "ld.param.u32 %r61, [n]; xor.b32 %r62, %r60, %r61; cvt.rn.f32.u32 %f3, %r62; add.f32 %f1, %f1, %f3;";
-    assert_eq!(turns(sum), 0);
-    let wide = "ld.param.u64 %rd20, [a]; mul.wide.u32 %rd21, %r60, 4; add.s64 %rd22, %rd20, %rd21; \
-                ld.global.f32 %f3, [%rd22]; add.f32 %f1, %f1, %f3;";
-    assert!(turns(wide) > 0);
 }

@@ -111,6 +111,7 @@ pub static ROWS: &[Row] = &[
     Row {
         syntax: "shf.dir.mode.b32 d, a, b, c:.u32",
         does: "Shifts a pair of words and gives one of them.",
+        op: Operation::Funnel,
         sets: &[("dir", ".l .r"), CLAMP],
         since: ptx(3, 1),
         sm: 32,

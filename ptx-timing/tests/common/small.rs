@@ -1,0 +1,35 @@
+//! Small kernels of which a test writes the inside.
+#![allow(dead_code)]
+
+use ptx_isa::Class;
+use ptx_timing::Catalog;
+use ptx_timing::code::KernelCode;
+
+/// The kernel whose instructions these are: `%rd1` and `%rd2` are arguments, `%r1` differs between lanes, `%r2` does
+/// not.
+pub fn kernel(body: &str) -> (u32, KernelCode) {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n) \
+         {{\n.reg .u64 %rd<30>; .reg .u32 %r<90>; .reg .f32 %f<900>; .reg .pred %p<9>; .shared .align 4 .b8 s[4096];\n\
+         .shared .align 4 .b8 t[4096];\n\
+         ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
+         mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3; shl.b32 %r3, %r1, 2;\n\
+         mov.u32 %r4, s; add.u32 %r5, %r3, %r4; ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4096];\n\
+         {body}\nst.global.f32 [%rd5], %f1;\nret; }}\n"
+    );
+    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
+    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
+    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+    let code = KernelCode::new(&program, &profile.assembler);
+    (ptx_timing::registers::estimate(&profile, &program, &code), code)
+}
+
+pub fn chain(count: usize) -> String {
+    (0..count).map(|i| format!("fma.rn.f32 %f1, %f1, %f2, 0f3F{:02X}0000;\n", 10 + i)).collect()
+}
+
+/// Instructions of a kernel by class, without those around what is asked.
+pub fn count(body: &str, class: Class) -> usize {
+    kernel(body).1.code.instructions.iter().filter(|i| i.class == class).count()
+}
