@@ -49,6 +49,62 @@ pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     }
 }
 
+/// Sums of an index and a place in an array become sums of the index and the array's base where accesses alone read them:
+/// these add the distance.
+pub(crate) fn places(facts: &mut [Facts<'_>]) {
+    let uses = Uses::new(facts);
+    let once = |r: Register| uses.definitions.get(&r).is_some_and(|d| d.len() == 1);
+    let variables = facts.iter().filter(|f| f.variable.is_some());
+    let bases: HashSet<Register> =
+        variables.flat_map(|f| f.instruction.writes.iter().copied()).filter(|r| once(*r)).collect();
+    let adds = |f: &Facts<'_>| {
+        let plain = f.op == Operation::Add && f.instruction.class == Class::IntAdd;
+        plain && !f.folded && f.instruction.guard.is_none() && f.arguments.len() == 2
+    };
+    let mut places: HashMap<Register, (Register, i64)> = HashMap::new();
+    for f in facts.iter().filter(|f| adds(f)) {
+        if let [(Some(base), None), (None, Some(constant))] = f.arguments[..]
+            && let &[place] = &f.instruction.writes[..]
+            && bases.contains(&base)
+            && once(place)
+        {
+            places.insert(place, (base, i64::from(constant as u32 as i32)));
+        }
+    }
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let &[sum] = &f.instruction.writes[..] else { continue };
+        let of = |r: &Register| places.contains_key(r);
+        let mut from = f.arguments.iter().filter_map(|a| a.0).filter(of);
+        let (Some(from), None, true) = (from.next(), from.next(), adds(f) && once(sum)) else {
+            continue;
+        };
+        let users = uses.uses.get(&sum).cloned().unwrap_or_default();
+        let access = |u: &usize| {
+            let here = |p: &AccessPlace| p.space == IsaSpace::Shared && p.base == Some(sum);
+            facts[*u].place.as_ref().is_some_and(here) && addresses(&facts[*u], sum)
+        };
+        if users.is_empty() || !users.iter().all(access) {
+            continue;
+        }
+        let (base, distance) = places[&from];
+        let f = &mut facts[i];
+        f.instruction.reads.iter_mut().filter(|r| **r == from).for_each(|r| *r = base);
+        f.arguments.iter_mut().filter(|a| a.0 == Some(from)).for_each(|a| a.0 = Some(base));
+        for &user in &users {
+            if let Some(place) = &mut facts[user].place {
+                place.offset = place.offset.wrapping_add(distance);
+            }
+        }
+    }
+    // What nobody adds any more.
+    let left = Uses::new(facts);
+    for f in facts.iter_mut() {
+        let place = f.instruction.writes.first().filter(|r| places.contains_key(r));
+        f.folded |= place.is_some_and(|r| !left.uses.contains_key(r));
+    }
+}
+
 /// The displacement that an access has room for: 24 bits with a sign.
 const DISPLACEMENT: i64 = 1 << 23;
 

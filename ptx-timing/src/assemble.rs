@@ -14,13 +14,14 @@ use crate::addresses;
 use crate::bytes;
 use crate::event::{AccessKind, Register};
 use crate::facts::{AccessPlace, Facts};
+use crate::fragments;
 use crate::fuse;
-use crate::increments;
 use crate::layout;
 use crate::predicate;
 use crate::profile::Assembler;
 use crate::reciprocals;
 use crate::rotate;
+use crate::selections;
 use crate::uniform;
 use crate::uses::loops;
 
@@ -35,6 +36,9 @@ pub(crate) fn assemble(
     if rules.fuse {
         reduce(facts);
         rotate::find(function, facts);
+        if rules.uniform_registers {
+            addresses::places(facts);
+        }
         addresses::displacements(function, facts);
         fuse::both_halves(function, facts);
         plain_powers(facts);
@@ -42,8 +46,12 @@ pub(crate) fn assemble(
         if rules.uniform_registers {
             wide_constants(function, facts);
         }
-        increments::move_back(function, facts);
+        fragments::place(function, facts);
+        selections::round(function, facts);
+        selections::move_back(function, facts);
+        let sums = selections::sums_of_sums(function, facts);
         fuse::fuse(rules, function, facts);
+        selections::predicate(function, sums, facts);
         bytes::convert(facts);
         if rules.uniform_registers {
             addresses::shared_addresses(function, facts);

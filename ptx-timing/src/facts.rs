@@ -131,6 +131,20 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Machine instructions besides those of the class. Machine registers have 32 bits.
+    fn more(&self, assembler: &Assembler) -> u32 {
+        let wide = self.opcode.types().last().is_some_and(|t| t.bits() == 64);
+        let halves = if wide { self.more_for_halves() } else { 0 };
+        // Those of a division are counted for its remainder.
+        let quotient = match self.instruction.class {
+            _ if !assembler.fuse || self.op != Operation::Div => 0,
+            Class::IntDiv => 1,
+            Class::IntDivSigned => 2,
+            _ => 0,
+        };
+        halves + quotient
+    }
+
     /// A move between 64 bits and two registers: the halves of a pair of registers are registers.
     pub fn splits_pair(&self) -> bool {
         let i = &self.instruction;
@@ -285,11 +299,7 @@ impl<'a> Facts<'a> {
         // Numbers of 16 bits live in the lower half of a register.
         let halves = assembler.fuse && converts(&[(Ty::U16, Ty::U32), (Ty::S16, Ty::S32)]);
         facts.extends_sign = assembler.fuse && unguarded && facts.sign_extends();
-        // Machine registers have 32 bits.
-        let wide = facts.opcode.types().last().is_some_and(|t| t.bits() == 64);
-        if wide {
-            facts.instruction.extra_slots += facts.more_for_halves();
-        }
+        facts.instruction.extra_slots += facts.more(assembler);
         let pair = facts.splits_pair() || facts.joins_pair();
         let splits = assembler.fuse && special.is_none() && pair;
         let vanishes =

@@ -188,6 +188,20 @@ fn accesses_add_the_base_of_an_array() {
     assert_eq!(count(&format!("mov.u32 %r60, s; {scaled}"), Class::IntAdd3), 2);
 }
 
+/// The base may have a constant with it: the access adds that, too.
+#[test]
+fn accesses_add_a_place_in_an_array() {
+    let place = "and.b32 %r60, %r2, 1020; add.s32 %r61, %r4, 2048; add.s32 %r62, %r61, %r60;";
+    let sums = |body: &str| count(body, Class::IntAdd) + count(body, Class::IntAdd3);
+    let none = sums("ld.shared.f32 %f1, [%r4];");
+    let place = format!(
+        "{place} add.s32 %r64, %r61, %r2; ld.shared.f32 %f3, [%r64]; add.f32 %f2, %f2, %f3;"
+    );
+    assert_eq!(sums(&format!("{place} ld.shared.f32 %f1, [%r62];")), none);
+    let kept = format!("{place} ld.shared.f32 %f1, [%r62]; st.global.u32 [%rd4], %r62;");
+    assert!(sums(&kept) > none);
+}
+
 /// The address of a shared array is computed where the text names it, unless that was done on every way there or is
 /// done ahead of an innermost loop. Places are those of ptxas 13.5.
 #[test]
@@ -255,7 +269,46 @@ fn both_halves_of_a_product() {
     assert_eq!((count(&other, Class::IntMulHi), count(&other, Class::IntMul)), (1, 1));
 }
 
-/// Sums that a predicate decides about: the sum, and a guarded move that takes it back. Other selections stay.
+/// What makes a value for a selection alone is under the predicate, where nothing reads the other value behind it: no
+/// selection is left. Not so sums of three, values of 64 bits, halves, and constants.
+#[test]
+fn selections_become_guarded_instructions() {
+    let words = "ld.global.u32 %r70, [%rd4+64]; ld.global.u32 %r71, [%rd4+128]; ld.global.u32 %r72, [%rd4+192]; \
+                 ld.global.u32 %r73, [%rd4+256]; setp.lt.u32 %p1, %r72, %r2; shr.u32 %r60, %r70, 1;";
+    let selections =
+        |body: &str| count(&format!("{words} {body} cvt.rn.f32.u32 %f1, %r61;"), Class::Select);
+    for (body, left) in [
+        ("xor.b32 %r62, %r60, 7; selp.b32 %r61, %r62, %r60, %p1;", 0),
+        ("xor.b32 %r62, %r60, 7; selp.b32 %r61, %r60, %r62, %p1;", 0),
+        ("mad.lo.u32 %r62, %r60, %r71, %r73; selp.b32 %r61, %r62, %r73, %p1;", 0),
+        ("xor.b32 %r62, %r72, %r71; shr.u32 %r63, %r73, 2; selp.b32 %r61, %r62, %r63, %p1;", 0),
+        (
+            "add.u32 %r62, %r60, %r71; selp.b32 %r63, %r62, %r60, %p1; xor.b32 %r64, %r63, %r71; \
+          selp.b32 %r61, %r64, %r63, %p1;",
+            0,
+        ),
+        (
+            "xor.b32 %r62, %r60, %r71; add.u32 %r64, %r60, 7; selp.b32 %r61, %r62, %r60, %p1; \
+          xor.b32 %r61, %r61, %r64;",
+            0,
+        ),
+        ("add.u32 %r62, %r60, 1; selp.b32 %r61, %r60, %r62, %p1;", 0),
+        ("add.u32 %r62, %r70, 1; selp.b32 %r70, %r62, %r70, %p1; mov.u32 %r61, %r70;", 0),
+        ("add.u32 %r62, %r70, 1; selp.b32 %r70, %r62, %r70, %p1; xor.b32 %r61, %r70, %r60;", 0),
+        ("add.u32 %r62, %r60, 1; setp.lt.u32 %p1, %r62, %r2; selp.b32 %r61, %r60, %r62, %p1;", 1),
+        ("xor.b32 %r62, %r60, %r71; selp.b32 %r63, %r62, %r60, %p1; add.u32 %r61, %r63, %r60;", 1),
+        ("add.u32 %r62, %r60, %r71; add.u32 %r63, %r62, %r73; selp.b32 %r61, %r63, %r71, %p1;", 1),
+        ("xor.b32 %r62, %r60, %r71; selp.b32 %r61, %r62, -1, %p1;", 1),
+        ("shfl.sync.down.b32 %r62, %r60, 1, 31, -1; selp.b32 %r61, %r62, %r60, %p1;", 1),
+    ] {
+        assert_eq!(selections(body), left, "{body}");
+    }
+    let long = "ld.global.u64 %rd20, [%rd4+512]; ld.global.u64 %rd21, [%rd4+1024]; add.s64 %rd22, %rd20, %rd21; \
+                selp.b64 %rd23, %rd22, %rd20, %p1; cvt.u32.u64 %r61, %rd23;";
+    assert!(selections(long) > 0);
+}
+
+/// Sums with 1 or 0: the sum with 1, and a guarded move that takes it back. Other selections stay.
 #[test]
 fn counted_sums_are_taken_back_by_moves() {
     let plain = count("", Class::Move);
@@ -264,13 +317,6 @@ fn counted_sums_are_taken_back_by_moves() {
                   cvt.rn.f32.u32 %f1, %r61;";
     assert_eq!(moves(counts), (1, 0));
     assert_eq!(moves(&counts.replace("1, 0, %p1", "3, 0, %p1")), (0, 1));
-    let one_more = "setp.lt.u32 %p1, %r1, %r2; add.u32 %r60, %r1, 1; selp.b32 %r61, %r1, %r60, %p1; \
-                    cvt.rn.f32.u32 %f1, %r61;";
-    assert_eq!(moves(one_more), (1, 0));
-    // The sum is needed behind it.
-    let kept = format!("{one_more} st.global.u32 [%rd4], %r60;");
-    assert_eq!(moves(&kept), (0, 1));
-    assert_eq!(moves(&one_more.replace("%r60, %r1, 1", "%r60, %r1, %r2")), (0, 1));
 }
 
 /// `I2FP` of what a load has filled up, with a `PRMT` for each byte of a vector; `I2F.U8` of a mask of the lowest byte.
@@ -328,6 +374,26 @@ fn products_of_wmma() {
     assert_eq!((product.units, product.extra_slots), (2, 1));
     let words: u32 = product.reads.iter().map(|r| code.words(*r)).sum();
     assert_eq!(words, 4 + 4 + 8);
+}
+
+/// Two instructions round to tf32; where the operand is needed behind them there is a selection, and where something else
+/// than a product takes the result, what cuts its bits.
+#[test]
+fn rounding_to_tf32() {
+    let slots = |more: &str| {
+        let (_, code) = kernel(&format!(
+            ".reg .b32 %w<9>; ld.global.f32 %f10, [%rd4+64]; cvt.rna.tf32.f32 %w0, %f10;\n\
+             mov.f32 %f20, 0f00000000; mov.f32 %f21, %f20; mov.f32 %f22, %f20; mov.f32 %f23, %f20;\n\
+             mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {{%f20, %f21, %f22, %f23}}, {{%w0, %w0}}, {{%w0}}, \
+             {{%f20, %f21, %f22, %f23}}; st.global.v2.f32 [%rd4+256], {{%f20, %f21}}; {more}"
+        ));
+        let rounds = code.code.instructions.iter().filter(|i| i.class == Class::ConvertTf32);
+        rounds.map(|i| i.extra_slots).collect::<Vec<_>>()
+    };
+    assert_eq!(slots(""), [0]);
+    assert_eq!(slots("st.global.f32 [%rd4+64], %f10;"), [1]);
+    assert_eq!(slots("st.global.b32 [%rd4+64], %w0;"), [1]);
+    assert_eq!(slots("st.global.b32 [%rd4+64], %w0; st.global.f32 [%rd4+96], %f10;"), [2]);
 }
 
 /// A constant that is added to an address goes into the access, as inline assembly must write it; another use keeps the

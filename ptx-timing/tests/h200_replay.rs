@@ -271,6 +271,7 @@ fn listing() {
         Recorded::fresh(),
         Recorded::third(),
         Recorded::fourth(),
+        Recorded::fifth(),
         Recorded::sixth(),
         Recorded::eighth(),
         Recorded::ninth(),

@@ -60,8 +60,8 @@ pub(super) struct Plan {
     pub pause: u64,
     /// How often its accesses pass: twice for compare-and-swap.
     pub passes: u64,
-    /// A load or store of a matrix: each of its accesses is an instruction.
-    pub fragment: bool,
+    /// Issue slots of each of its accesses, of a load or store of a matrix; others it has once.
+    pub fragment: Option<u64>,
     /// A product of a warpgroup, which goes on while the warp does.
     pub product: bool,
     /// A sum of 64 bits, which takes others half by half, or what takes the lower half only.
@@ -160,11 +160,12 @@ impl Plan {
             Detail::Path(Path::Other) => self.paths[0],
             Detail::Path(Path::Mixed) => self.paths[1],
             // A part of a matrix is loaded and stored by one instruction for each word of a lane.
-            Detail::Memory { count, .. } if self.fragment => {
-                let times = u64::from(count.max(1));
-                let issue_cycles = self.issue_cycles * times;
+            Detail::Memory { count, .. } => {
+                let Some(each) = self.fragment else { return usual };
+                let slots = self.slots + each * u64::from(count.max(1) - 1);
+                let issue_cycles = self.issue_cycles / self.slots.max(1) * slots;
                 let dispatch_cycles = self.dispatch_cycles.max(issue_cycles);
-                return Cost { slots: self.slots * times, issue_cycles, dispatch_cycles, ..usual };
+                return Cost { slots, issue_cycles, dispatch_cycles, ..usual };
             }
             _ => None,
         };
@@ -358,7 +359,7 @@ pub(super) fn plan(
             gap: 0,
             tail: 0,
             paths: [timing.other, timing.mixed],
-            fragment: instruction.fragment,
+            fragment: instruction.fragment.then(|| timing.instructions.into()),
             product: class == Class::MmaWarpgroup,
             // Constant memory has addresses of 32 bits.
             in_halves: matches!(class, Class::IntAdd64 | Class::LoadConst),

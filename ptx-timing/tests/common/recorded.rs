@@ -297,6 +297,8 @@ pub struct Row {
     pub active: (f64, f64),
     /// Achieved occupancy.
     pub occupancy: (f64, f64),
+    /// Thread instructions simulated per second of processor time, which is told in steps of 10 ms.
+    pub speed: f64,
 }
 
 pub fn ratio(pair: (f64, f64)) -> f64 {
@@ -335,6 +337,7 @@ pub fn table(
                 counter("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0,
                 outcome.achieved_occupancy,
             ),
+            speed: stats.thread_instructions as f64 / seconds.max(0.01),
         };
         rows.push(row);
         let Some(row) = rows.last().filter(|_| shown(id)) else { continue };
@@ -356,7 +359,7 @@ pub fn table(
                 + outcome.l2.write_hits
                 + outcome.l2.write_misses) as f64
                 / counter("lts__t_sectors_srcunit_tex.sum"),
-            stats.thread_instructions as f64 / seconds,
+            row.speed,
             outcome.bound,
         );
         if std::env::var_os("PIPES").is_some() {
@@ -454,17 +457,21 @@ fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
 
 /// Prints what some launches are off by; see [`quality`].
 pub fn summary<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> (f64, f64, f64) {
-    let pairs: Vec<(f64, f64)> = rows.map(|r| r.elapsed).collect();
+    let (pairs, speeds): (Vec<_>, Vec<f64>) = rows.map(|r| (r.elapsed, r.speed)).unzip();
     let (error, worst, correlation) = quality(&pairs);
+    let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
+    let mean = speeds.iter().map(|s| s.ln()).sum::<f64>() / speeds.len().max(1) as f64;
     let mut errors: Vec<f64> = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).collect();
     errors.sort_by(f64::total_cmp);
     println!(
         "= {title}: {} kernels, mean absolute error {:.1} %, median {:.1} %, {} within 10 %, worst {worst:.2} times \
-         off, correlation of logarithms {correlation:.4}",
+         off, correlation of logarithms {correlation:.4}; slowest {slowest:.1e} thread instructions a second, geometric \
+         mean {:.1e}",
         pairs.len(),
         error * 100.0,
         errors.get(errors.len() / 2).unwrap_or(&0.0) * 100.0,
-        errors.iter().filter(|e| **e <= 0.1).count()
+        errors.iter().filter(|e| **e <= 0.1).count(),
+        mean.exp()
     );
     (error, worst, correlation)
 }
