@@ -133,17 +133,18 @@ fn blocks_in_turn() {
 
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
-const BOUNDS: [(&str, f64, f64, f64); 14] = [
-    ("first recordings", 0.063, 1.39, 0.99),
+const BOUNDS: [(&str, f64, f64, f64); 15] = [
+    ("first recordings", 0.061, 1.37, 0.99),
     ("second set", 0.060, 1.42, 0.98),
     ("second set, H100", 0.059, 1.42, 0.98),
     ("fresh, H100", 0.065, 1.46, 0.98),
     ("third set, H100", 0.049, 1.40, 0.98),
     ("fourth set, H100", 0.062, 1.29, 0.98),
-    ("fifth set", 0.098, 1.90, 0.96),
-    ("sixth set", 0.067, 1.30, 0.98),
+    ("fifth set", 0.091, 1.90, 0.97),
+    ("sixth set", 0.066, 1.30, 0.98),
     ("seventh set", 0.073, 1.56, 0.98),
-    ("eighth set", 0.086, 1.93, 0.98),
+    ("eighth set", 0.079, 1.88, 0.98),
+    ("ninth set", 0.088, 2.30, 0.98),
     ("atomics", 0.075, 1.40, 0.99),
     ("reads", 0.06, 1.25, 0.99),
     ("writes", 0.10, 2.35, 0.97),
@@ -356,7 +357,7 @@ fn register_estimates() {
         println!("{title}: mean factor {mean:.2}; {near} of {all} within 4, {above} above");
     }
     // What was reached; 80 % are wanted of both.
-    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.08, 276), (1.11, 68)]) {
+    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.08, 300), (1.11, 79)]) {
         let mean = (errors.iter().sum::<f64>() / errors.len() as f64).exp();
         assert!(mean < most && *near >= least, "mean factor {mean:.2}; {near} within 4");
     }

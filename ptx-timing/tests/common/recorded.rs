@@ -297,8 +297,8 @@ pub struct Row {
     pub active: (f64, f64),
     /// Achieved occupancy.
     pub occupancy: (f64, f64),
-    /// Thread instructions simulated per second of processor time, which is told in steps of 10 ms.
-    pub speed: f64,
+    /// Thread instructions simulated, and the processor time that took in seconds, told in steps of 10 ms.
+    pub simulated: (f64, f64),
 }
 
 pub fn ratio(pair: (f64, f64)) -> f64 {
@@ -337,7 +337,7 @@ pub fn table(
                 counter("sm__warps_active.avg.pct_of_peak_sustained_active") / 100.0,
                 outcome.achieved_occupancy,
             ),
-            speed: stats.thread_instructions as f64 / seconds.max(0.01),
+            simulated: (stats.thread_instructions as f64, seconds),
         };
         rows.push(row);
         let Some(row) = rows.last().filter(|_| shown(id)) else { continue };
@@ -359,7 +359,7 @@ pub fn table(
                 + outcome.l2.write_hits
                 + outcome.l2.write_misses) as f64
                 / counter("lts__t_sectors_srcunit_tex.sum"),
-            row.speed,
+            row.simulated.0 / seconds,
             outcome.bound,
         );
         if std::env::var_os("PIPES").is_some() {
@@ -457,8 +457,10 @@ fn quality(pairs: &[(f64, f64)]) -> (f64, f64, f64) {
 
 /// Prints what some launches are off by; see [`quality`].
 pub fn summary<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> (f64, f64, f64) {
-    let (pairs, speeds): (Vec<_>, Vec<f64>) = rows.map(|r| (r.elapsed, r.speed)).unzip();
+    let (pairs, simulated): (Vec<_>, Vec<_>) = rows.map(|r| (r.elapsed, r.simulated)).unzip();
     let (error, worst, correlation) = quality(&pairs);
+    // Of launches that take long enough to tell.
+    let speeds: Vec<f64> = simulated.iter().filter(|s| s.1 >= 0.1).map(|s| s.0 / s.1).collect();
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let mean = speeds.iter().map(|s| s.ln()).sum::<f64>() / speeds.len().max(1) as f64;
     let mut errors: Vec<f64> = pairs.iter().map(|p| (ratio(*p) - 1.0).abs()).collect();
