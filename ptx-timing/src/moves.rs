@@ -177,7 +177,7 @@ impl Late {
         around.min_by_key(|(start, end)| end - start).copied()
     }
 
-    /// What makes the next value `from` of `to` from its last one in a loop, and the instruction that reads it first.
+    /// What makes the next value `from` of `to` in a loop, and the instruction that reads it first.
     fn place(&self, facts: &[Facts<'_>], to: Register, from: Register) -> Option<(usize, usize)> {
         let &[made] = &self.uses.definitions.get(&from)?[..] else { return None };
         let f = &facts[made];
@@ -187,7 +187,7 @@ impl Late {
             && own.guard.is_none()
             && own.writes.len() == 1;
         let others = |r: &Register| *r == to || self.uses.written_once(*r);
-        if !pure || !own.reads.contains(&to) || !own.reads.iter().all(others) {
+        if !pure || !own.reads.iter().all(others) {
             return None;
         }
         let around = self.innermost(made)?;

@@ -288,6 +288,22 @@ fn next_values_of_variables_are_made_late() {
         behind.iter().filter(|i| i.class == Class::Move).count()
     };
     assert_eq!(moves("add.u32 %r66, %r61, %r65; shr.u32 %r67, %r66, 3;"), 0);
+    assert_eq!(
+        moves("add.u32 %r66, %r61, %r65; shr.u32 %r67, %r66, 3; xor.b32 %r67, %r67, %r2;"),
+        0
+    );
     // The last value is read behind the next one.
     assert_eq!(moves("add.u32 %r66, %r61, %r62; add.u32 %r67, %r66, %r62;"), 1);
+    // The next value is made of others, and the last one is read behind it in the text.
+    let (_, code) = kernel(
+        "mov.u32 %r60, 0; mov.f32 %f10, 0f00000000; mov.f32 %f13, %f10; mov.f32 %f14, %f10; mov.f32 %f15, %f10;\n\
+         L: sub.f32 %f16, %f13, %f14; add.f32 %f11, %f2, %f16; add.f32 %f12, %f10, %f10;\n\
+         fma.rn.f32 %f15, %f12, %f15, %f1; add.s32 %r60, %r60, 1; setp.lt.u32 %p1, %r60, %r2;\n\
+         mul.f32 %f13, %f11, %f11; mul.f32 %f14, %f15, %f15; add.f32 %f17, %f13, %f14;\n\
+         setp.lt.f32 %p2, %f17, 0f40800000; and.pred %p3, %p1, %p2; mov.f32 %f10, %f11; @%p3 bra L;\n\
+         st.global.f32 [%rd4], %f17;",
+    );
+    let list = &code.code.instructions;
+    let first = list.iter().position(|i| i.class == Class::F32Fma).unwrap();
+    assert!(list[first..].iter().all(|i| i.class != Class::Move));
 }
