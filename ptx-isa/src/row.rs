@@ -243,6 +243,8 @@ pub enum Operation {
     Shr,
     /// Shifts a pair of words and gives one of them.
     Funnel,
+    /// Puts bits of a number into another one.
+    Insert,
     /// `p = a cmp b`
     Compare,
     /// Copies a value, a special register or an address.

@@ -156,7 +156,8 @@ impl<'a> Facts<'a> {
 
     /// Puts a word above another one: both are registers of a pair.
     fn joins_pair(&self) -> bool {
-        let inserts = self.opcode.class() == Class::Bitfield && self.opcode.opcode() == "bfi.b64";
+        let long = self.opcode.types().next().is_some_and(|t| t.bits() == 64);
+        let inserts = self.op == Operation::Insert && long;
         let given = |n: u64| self.arguments.iter().any(|a| a.1 == Some(n));
         // Lowered: shifted by 32, and what is kept of both.
         inserts && given(32) && given(u64::MAX << 32) && given(u32::MAX.into())

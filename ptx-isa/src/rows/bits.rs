@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::meaning::{Cx, V};
-use crate::row::{ROW, Row, Sem};
+use crate::row::{Operation, ROW, Row, Sem};
 use crate::types::{Kind, Ty, ptx};
 use crate::uop::Op;
 
@@ -97,6 +97,7 @@ pub static ROWS: &[Row] = &[
         sets: &[("type", ".b32 .b64")],
         since: ptx(2, 0),
         sm: 20,
+        op: Operation::Insert,
         section: "9.7.1.20",
         class: |_| Class::Bitfield,
         sem: Sem::Ops(bfi),
