@@ -132,3 +132,20 @@ fn atomics_without_readers_are_reductions() {
     assert_eq!(reductions("atom.acquire.gpu.global.add.u32 %r60, [%rd4+64], %r1;"), 0);
     assert_eq!(reductions("atom.global.exch.b32 %r60, [%rd4+64], %r1;"), 0);
 }
+
+/// A quotient takes more instructions than a remainder: 18 and 17, with signs 25 and 23.
+#[test]
+fn quotients_take_more_than_remainders() {
+    let profile = ptx_timing::Catalog::embedded().unwrap().get("H200").unwrap();
+    let instructions = |operation: &str| {
+        let (_, code) = kernel(&format!(
+            "ld.global.u32 %r70, [%rd4+64]; ld.global.u32 %r71, [%rd4+128]; {operation} %r61, %r70, %r71; \
+             cvt.rn.f32.u32 %f1, %r61;"
+        ));
+        let divides = |class| matches!(class, Class::IntDiv | Class::IntDivSigned);
+        let i = code.code.instructions.iter().find(|i| divides(i.class)).unwrap();
+        profile.timing_of(i.class).unwrap().instructions + i.extra_slots
+    };
+    let all = ["rem.u32", "div.u32", "rem.s32", "div.s32"].map(instructions);
+    assert_eq!(all, [17, 18, 23, 25]);
+}
