@@ -49,8 +49,8 @@ pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     }
 }
 
-/// Sums of an index and a place in an array become sums of the index and the array's base where accesses alone read them:
-/// these add the distance.
+/// Sums of an index and a place in an array become sums of the index and the array's base where accesses alone read
+/// them: these add the distance.
 pub(crate) fn places(facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
     let once = |r: Register| uses.definitions.get(&r).is_some_and(|d| d.len() == 1);

@@ -86,17 +86,15 @@ pub(crate) fn assemble(
     }
 }
 
-/// Atomics whose results nobody reads are reductions, but for those that acquire.
+/// Atomics whose results nobody reads are reductions, but for those that acquire, exchange or compare.
 fn reduce(facts: &mut [Facts<'_>]) {
     let left = facts.iter().filter(|f| !f.folded).map(|f| &f.instruction);
     let read: HashSet<Register> =
         left.flat_map(|i| i.reads.iter().chain(&i.guard)).copied().collect();
     for f in facts.iter_mut() {
         let atomic = matches!(f.instruction.class, Class::AtomicGlobal | Class::AtomicShared);
-        let reduces = [".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"];
-        let acquires = f.opcode.has(".acquire") || f.opcode.has(".acq_rel");
-        let alone = !acquires && !f.instruction.writes.iter().any(|w| read.contains(w));
-        if atomic && alone && reduces.iter().any(|op| f.opcode.has(op)) {
+        let kept = [".acquire", ".acq_rel", ".exch", ".cas"].iter().any(|t| f.opcode.has(t));
+        if atomic && !kept && !f.instruction.writes.iter().any(|w| read.contains(w)) {
             f.instruction.writes.clear();
             f.instruction.kind = AccessKind::Reduction;
         }

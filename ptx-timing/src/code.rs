@@ -22,14 +22,14 @@ use ptx_parse::code::{Flow, Function, Inst, Program};
 
 use crate::assemble::{alignments, assemble};
 use crate::chains;
-use crate::common;
+use crate::common_subexpressions;
 use crate::constants;
 use crate::event::{AccessKind, BlockTrace, Code, Detail, Instruction, Register};
 use crate::facts::{Facts, Halves, Predicated};
+use crate::half_pairs;
 use crate::halves;
 use crate::live;
 use crate::moves;
-use crate::pairs;
 use crate::paths::Looks;
 use crate::profile::Assembler;
 use crate::repeated::Loops;
@@ -171,8 +171,8 @@ impl KernelCode {
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
             constants::propagate(&mut facts);
-            common::share(function, &mut facts);
-            pairs::join(function, &mut facts);
+            common_subexpressions::share(function, &mut facts);
+            half_pairs::join(function, &mut facts);
             halves::narrow(&mut self.words, &mut facts);
         }
         fold(assembler.fuse, function, &mut facts);

@@ -1,9 +1,9 @@
 //! What loads of `wmma` fragments take besides the loads themselves.
 //!
 //! Counted in code of ptxas 13.5 for sm_90 with one to five loads of each kind: addresses of a lane's elements, once for
-//! each base that a loop changes, where distances are constants, and with them a second one where the distance of rows is in a register; what
-//! turns words of two halves (`MOVM`) or of four bytes (`PRMT`) whose rows and columns are the other way round. Shared
-//! memory is read by `LDSM`, which turns halves itself.
+//! each base that a loop changes, and with them a second one where the distance of rows is in a register; what turns
+//! words of two halves (`MOVM`) or of four bytes (`PRMT`) whose rows and columns are the other way round. Shared memory
+//! is read by `LDSM`, which turns halves itself.
 
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::body::{Folds, SharedLoad};
 use crate::event::{Detail, Event, Instruction, Register, WarpTrace};
+use crate::loop_body::{Folds, SharedLoad};
 use crate::pattern::Patterns;
 use crate::unroll::{Apart, Candidate};
 

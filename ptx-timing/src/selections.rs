@@ -1,9 +1,9 @@
 //! Selections between two values.
 //!
-//! Read off the code of ptxas 13.5 for sm_90: where nothing else reads a value that a selection takes, and the other one
-//! is not read behind it, the instruction that makes the first is under the predicate and writes into the register of the
-//! second: `@P LOP3` instead of `LOP3` and `SEL`. Of two such the later one is. That holds for words, not for halves in
-//! arithmetic of their own, nor for 64 bits.
+//! Read off the code of ptxas 13.5 for sm_90: where nothing else reads a value that a selection takes, and the other
+//! one is not read behind it, the instruction that makes the first is under the predicate and writes into the register
+//! of the second: `@P LOP3` instead of `LOP3` and `SEL`. Of two such the later one is. That holds for words, not for
+//! halves in arithmetic of their own, nor for 64 bits.
 //!
 //! Where 1 or 0 is added to a number, the sum with 1 is made first, and a guarded move takes it back: `VIADD` and
 //! `@P IMAD.MOV` instead of `SEL` and `IADD3`. Other selections stay what they are.
@@ -103,41 +103,22 @@ impl Last {
 /// Arithmetic on words that one instruction does.
 fn guarded(class: Class) -> bool {
     use Class::*;
-    matches!(
-        class,
-        IntAdd
-            | IntAdd3
-            | IntAddSat
-            | IntMul24
-            | IntMul
-            | IntMulHi
-            | IntMinMax
-            | Logic
-            | Shift
-            | ShiftLeft
-            | Bitfield
-            | BitCount
-            | LeadingZeros
-            | Dot
-            | F32Add
-            | F32Mul
-            | F32Fma
-            | F32MinMax
-            | F32RcpApprox
-            | F32SqrtApprox
-            | F32Rsqrt
-            | F32Scaled
-            | F32Ex2
-            | F32Lg2
-            | F32SinCos
-            | F32DivApprox
-            | F32DivFull
-            | Select
-            | ConvertInt
-            | ConvertFromInt
-            | Convert
-            | ConvertSaturating
-    )
+    match class {
+        IntAdd | IntAdd3 | IntAddSat | IntMul24 | IntMul | IntMulHi | IntMinMax | Logic | Shift
+        | ShiftLeft | Bitfield | BitCount | LeadingZeros | Dot | F32Add | F32Mul | F32Fma
+        | F32MinMax | F32RcpApprox | F32SqrtApprox | F32Rsqrt | F32Scaled | F32Ex2 | F32Lg2
+        | F32SinCos | F32DivApprox | F32DivFull | Select | ConvertInt | ConvertFromInt
+        | Convert | ConvertSaturating => true,
+        // 64 bits, halves, predicates, routines, and what is no arithmetic.
+        IntAdd64 | IntMulWide | IntMul64 | IntMulHi64 | IntDiv | IntDivSigned | IntDivKnown
+        | IntDiv64 | IntDivSigned64 | Shift64 | F32Div | F32Rcp | F32Sqrt | F64Add | F64Fma
+        | F64MinMax | F64Div | F64Rcp | F64Sqrt | F64Rsqrt | F16 | F16Single | F16Mufu
+        | Compare | Compare64 | CompareSelect | Move | SpecialRegister | Convert64 | ConvertF16
+        | ConvertTf32 | Branch | Barrier | WarpSync | FenceBlock | FenceDevice | FenceSystem
+        | Shuffle | Vote | Match | Redux | LoadGlobal | StoreGlobal | AtomicGlobal | LoadShared
+        | StoreShared | AtomicShared | LoadConst | LoadParam | Texture | LoadMatrix | MmaSmall
+        | MmaLarge | MmaF64 | MmaWarpgroup | WarpgroupWait => false,
+    }
 }
 
 /// A selection between two words.
@@ -223,11 +204,10 @@ pub(crate) fn move_back(function: &Function, facts: &mut [Facts<'_>]) {
     for i in 0..facts.len() {
         let f = &facts[i];
         let word = matches!(f.plain(""), Some(Ty::B32 | Ty::S32 | Ty::U32));
-        let selects = word && f.instruction.class == Class::Select && !f.folded;
-        if !selects || f.instruction.guard.is_some() {
+        if !word || !selects(f) {
             continue;
         }
-        let [result] = f.instruction.writes[..] else { continue };
+        let result = f.instruction.writes[0];
         let arms = [0, 1].map(|a| facts[i].arguments.get(a).copied().unwrap_or_default());
         let counts =
             matches!(arms, [(None, Some(1)), (None, Some(0))] | [(None, Some(0)), (None, Some(1))]);

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use ptx_isa::{Class, Operation, Reach, Ty};
 use ptx_parse::code::{Flow, Function};
 
-use crate::body::{Body, Folds, SharedLoad};
 use crate::event::Register;
 use crate::facts::Facts;
+use crate::loop_body::{Body, Folds, SharedLoad};
 use crate::trips::{self, Range, Trip};
 use crate::uniform;
 

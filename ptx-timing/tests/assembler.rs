@@ -376,8 +376,8 @@ fn products_of_wmma() {
     assert_eq!(words, 4 + 4 + 8);
 }
 
-/// Two instructions round to tf32; where the operand is needed behind them there is a selection, and where something else
-/// than a product takes the result, what cuts its bits.
+/// Two instructions round to tf32; where the operand is needed behind them there is a selection, and where something
+/// else than a product takes the result, what cuts its bits.
 #[test]
 fn rounding_to_tf32() {
     let slots = |more: &str| {

@@ -467,8 +467,8 @@ pub fn summary<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> (f64, f6
     errors.sort_by(f64::total_cmp);
     println!(
         "= {title}: {} kernels, mean absolute error {:.1} %, median {:.1} %, {} within 10 %, worst {worst:.2} times \
-         off, correlation of logarithms {correlation:.4}; slowest {slowest:.1e} thread instructions a second, geometric \
-         mean {:.1e}",
+         off, correlation of logarithms {correlation:.4}; slowest {slowest:.1e} thread instructions a second, in the \
+         geometric mean {:.1e}",
         pairs.len(),
         error * 100.0,
         errors.get(errors.len() / 2).unwrap_or(&0.0) * 100.0,
