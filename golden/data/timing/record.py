@@ -3,8 +3,8 @@
 
     python3 record.py LAUNCHES.json KERNELS.ptx OUT.json
 
-Every launch runs three times: alone (its outputs are kept), and under Nsight Compute with cold and with warm caches
-(`ncu --clock-control none`). Needs NumPy, libcuda.so.1 and ncu.
+Every launch runs alone (its outputs are kept), and under Nsight Compute (`ncu --clock-control none`) five times with
+cold caches, of which each counter's median is kept, and once with warm ones. Needs NumPy, libcuda.so.1 and ncu.
 """
 import csv
 import ctypes as C
@@ -139,10 +139,11 @@ def main():
     launches = json.load(open(sys.argv[1]))
     for case, outputs in zip(launches, run_all(launches, sys.argv[2])):
         case["outputs"] = outputs
-    for cache, key in (("all", "ncu_cold"), ("none", "ncu_warm")):
-        rows = profile(os.path.abspath(__file__), sys.argv[1], sys.argv[2], cache)
-        assert len(rows) == len(launches), (len(rows), len(launches))
-        for case, row in zip(launches, rows):
+    for cache, key, times in (("all", "ncu_cold", 5), ("none", "ncu_warm", 1)):
+        runs = [profile(os.path.abspath(__file__), sys.argv[1], sys.argv[2], cache) for _ in range(times)]
+        assert all(len(rows) == len(launches) for rows in runs), [len(rows) for rows in runs]
+        for case, *rows in zip(launches, *runs):
+            row = {name: sorted(r[name] for r in rows)[times // 2] for name in rows[0]}
             case.setdefault("h200", {})[key] = row
     for case in launches:
         cold = case["h200"]["ncu_cold"]
