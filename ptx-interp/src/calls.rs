@@ -132,7 +132,7 @@ impl<O: Observer> Worker<'_, O> {
                 let addresses: [u64; 32] = std::array::from_fn(|l| self.lane_value((row, kind), l));
                 let groups = groups_of(mask, |l| addresses[l]);
                 if groups.len() > 1 {
-                    group.ctas[at.cta].warps[at.warp].separate(at.split, &groups, pc + 1);
+                    group.ctas[at.cta].warps[at.warp].separate(at.split, &groups, pc + 1, &[]);
                     return Ok(false);
                 }
                 let lane = mask.trailing_zeros() as usize & 31;

@@ -80,6 +80,15 @@ pub(crate) struct EffectInfo {
     pub src: Box<[(Operand, Kind)]>,
 }
 
+/// A turn of a loop that lanes may leave on their way from a branch to where they meet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Turn {
+    /// Program counters of the loop.
+    pub within: std::ops::Range<u32>,
+    /// Where lanes that leave it meet; [`NONE`] or [`AT_RETURN`] without such a place.
+    pub out: u32,
+}
+
 /// An indirect branch.
 pub(crate) struct Table {
     pub targets: Box<[u32]>,
@@ -159,6 +168,8 @@ pub struct Kernel {
     pub(crate) functions: Vec<FunctionInfo>,
     pub(crate) effects: Vec<EffectInfo>,
     pub(crate) tables: Vec<Table>,
+    /// By program counter, the turns that lanes may leave behind a branch, the innermost first.
+    pub(crate) turns: Vec<(u32, Vec<Turn>)>,
     pub(crate) calls: Vec<CallInfo>,
     /// Constant area: what to put where.
     pub(crate) fills: Vec<(Fill, Kind, u32)>,
@@ -187,6 +198,12 @@ impl Kernel {
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
+    /// The turns that lanes may leave behind the branch at `pc` before they meet, the innermost first.
+    pub(crate) fn turns_behind(&self, pc: u32) -> &[Turn] {
+        let found = self.turns.binary_search_by_key(&pc, |t| t.0);
+        found.map_or(&[], |at| &self.turns[at].1)
+    }
+
     /// Name of the kernel.
     pub fn name(&self) -> &str {
         self.program.functions.first().map_or("", |f| &f.name)

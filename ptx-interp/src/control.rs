@@ -1,8 +1,9 @@
 //! Control flow of one warp: splits of diverged lanes, where they meet again, call frames.
 //!
 //! A *split* is a set of lanes that execute together. Where a branch diverges, the split becomes
-//! two, and a *join* remembers the branch's immediate post-dominator and the lanes that will meet
-//! there. Lanes that reach it wait in the join until all its members that still live are there.
+//! two, and a *join* remembers where the branch's lanes meet and the lanes that will meet
+//! there. Lanes that reach it wait in the join until all its members that still live are there. A join inside a loop
+//! is for one turn: lanes that leave the loop leave the join, too, and meet others in a join around it.
 //!
 //! Below sm_70 that is all: it behaves as the reconvergence stack of those devices. From sm_70 on
 //! the wait is soft. Splits take turns, and when waiting lanes hold others up (nothing else can
@@ -12,10 +13,11 @@
 //! times: each [`Activation`] counts who still needs it.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use ptx_isa::Kind;
 
-use crate::code::{AT_RETURN, FunctionInfo, NONE};
+use crate::code::{AT_RETURN, FunctionInfo, NONE, Turn};
 use crate::rows::Area;
 
 /// Items with stable numbers.
@@ -96,6 +98,9 @@ pub(crate) struct Join {
     pub members: u32,
     pub arrived: u32,
     pub parent: u32,
+    /// Program counters of the loop whose turn it is for; lanes elsewhere have left it.
+    pub start: u32,
+    pub end: u32,
 }
 
 /// An activation of a function.
@@ -307,63 +312,71 @@ impl Warp {
         }
     }
 
-    /// Program counter and activation of the innermost join of split `s`; `NONE` without one.
-    pub(crate) fn join_pc(&self, s: usize) -> u32 {
+    /// Program counter of the innermost join of split `s`, and those at which its lanes have not left it.
+    pub(crate) fn next_join(&self, s: usize) -> (u32, Range<u32>) {
         let split = &self.splits[s];
         match split.join {
-            NONE => NONE,
-            j if self.joins[j].frame == split.frame => self.joins[j].pc,
-            _ => NONE,
+            NONE => (NONE, 0..NONE),
+            j if self.joins[j].frame == split.frame => {
+                let Join { pc, start, end, .. } = self.joins[j];
+                (pc, start..end)
+            }
+            _ => (NONE, 0..NONE),
         }
     }
 
-    /// Split `s` diverges: lanes `taken` to `target`, the others to `other`, to meet at `meet`.
-    /// The number of the split that goes on, or `None` when all wait.
+    /// Split `s` diverges: lanes `taken` to `target`, the others to `other`, to meet at `meet` unless they leave one
+    /// of the `turns`. The number of the split that goes on, or `None` when all wait.
     pub(crate) fn diverge(
         &mut self,
         s: usize,
-        taken: u32,
-        target: u32,
+        (taken, target): (u32, u32),
         other: u32,
         meet: u32,
+        turns: &[Turn],
     ) -> Option<usize> {
         let split = self.splits[s];
-        let join = self.join_at(&split, meet);
-        let mut sides = [(taken, target), (split.mask & !taken, other)];
-        sides.sort_by_key(|(_, pc)| self.stands_at(join, split.frame, *pc));
-        let mut going: Option<usize> = None;
-        for (mask, pc) in sides {
-            if self.stands_at(join, split.frame, pc) {
-                self.joins[join].arrived |= mask;
-                self.waiting += 1;
+        let join = self.join_at(&split, meet, turns);
+        let sides = [(taken, target), (split.mask & !taken, other)];
+        let mut sides = sides.map(|(mask, pc)| {
+            let join = self.leave_turns(join, mask, split.frame, pc);
+            (self.stands_at(join, split.frame, pc), Split { mask, pc, join, ..split })
+        });
+        sides.sort_by_key(|(stands, _)| *stands);
+        // The side that goes on stays last: it runs until it is through.
+        let (mut going, mut place) = (None, Some(s));
+        for (stands, side) in sides {
+            if stands {
                 self.stall = 0;
-                continue;
+                let j = &mut self.joins[side.join];
+                if j.arrived | side.mask != j.members {
+                    j.arrived |= side.mask;
+                    self.waiting += 1;
+                    continue;
+                }
             }
-            let side = Split { mask, pc, join, ..split };
-            if going.is_some() {
-                // The side that goes on stays last: it runs until it is through.
+            let n = place.take().unwrap_or(self.splits.len());
+            if n == self.splits.len() {
                 self.frames[split.frame].refs += 1;
                 self.splits.push(side);
-                going = Some(self.splits.len() - 1);
             } else {
-                self.splits[s] = side;
-                going = Some(s);
+                self.splits[n] = side;
+            }
+            if !stands || self.arrive(n) {
+                going = Some(n);
             }
         }
-        if going.is_none() {
-            // Both sides stand at the meeting point.
-            self.joins[join].arrived = 0;
-            self.splits[s] = Split { pc: self.joins[join].pc, join, ..split };
-            return self.arrive(s).then_some(s);
+        if let Some(s) = place {
+            self.remove(s);
         }
         going
     }
 
     /// Split `s` diverges into `groups` that execute its instruction again, each by itself, and
-    /// meet at `meet`. The first group goes on.
-    pub(crate) fn separate(&mut self, s: usize, groups: &[u32], meet: u32) {
+    /// meet at `meet` unless they leave one of the `turns`. The first group goes on.
+    pub(crate) fn separate(&mut self, s: usize, groups: &[u32], meet: u32, turns: &[Turn]) {
         let split = self.splits[s];
-        let join = self.join_at(&split, meet);
+        let join = self.join_at(&split, meet, turns);
         for (n, &mask) in groups.iter().enumerate() {
             let part = Split { mask, join, ..split };
             if n == 0 {
@@ -375,21 +388,70 @@ impl Warp {
         }
     }
 
-    /// The join of `split` at `meet`, made if it is not its innermost already.
-    fn join_at(&mut self, split: &Split, meet: u32) -> u32 {
-        let (pc, frame) = match meet {
-            NONE => return split.join,
-            AT_RETURN => {
-                let a = &self.frames[split.frame];
-                (a.call_pc.wrapping_add(1), a.parent)
-            }
-            pc => (pc, split.frame),
+    /// The join that lanes of `split` have when they part to meet at `meet`: one there, made if it is not the innermost
+    /// already, or their own one, if it is for a turn that they have left when they meet.
+    fn join_at(&mut self, split: &Split, meet: u32, turns: &[Turn]) -> u32 {
+        let Some((pc, frame)) = self.place(split, meet) else { return split.join };
+        // Joins of turns that end before.
+        let (mut outer, mut inside) = (split.join, NONE);
+        let returns = |w: &Self, join: u32| {
+            meet == AT_RETURN && join != NONE && w.joins[join].frame == split.frame
         };
-        if self.stands_at(split.join, frame, pc) {
+        while self.has_left(outer, frame, pc) || returns(self, outer) {
+            (outer, inside) = (self.joins[outer].parent, outer);
+        }
+        if self.stands_at(outer, frame, pc) {
             return split.join;
         }
+        let Range { start, end } = turns.first().map_or(0..NONE, |t| t.within.clone());
+        let mut join =
+            Join { pc, frame, members: split.mask, arrived: 0, parent: outer, start, end };
+        if inside != NONE {
+            join.members = self.joins[inside].members;
+        } else if let Some((turn, around)) = turns.split_first()
+            && let Some(out) = self.place(split, turn.out)
+            && !self.joins(outer).any(|j| (j.pc, j.frame) == out)
+        {
+            // Lanes that leave the turn meet around it.
+            join.parent = self.join_at(split, turn.out, around);
+        }
         self.frames[frame].refs += 1;
-        self.joins.add(Join { pc, frame, members: split.mask, arrived: 0, parent: split.join })
+        let made = self.joins.add(join);
+        if inside == NONE {
+            return made;
+        }
+        self.joins[inside].parent = made;
+        split.join
+    }
+
+    /// Program counter and activation of a meeting point of `split`.
+    fn place(&self, split: &Split, meet: u32) -> Option<(u32, u32)> {
+        match meet {
+            NONE => None,
+            AT_RETURN => {
+                let a = &self.frames[split.frame];
+                Some((a.call_pc.wrapping_add(1), a.parent))
+            }
+            pc => Some((pc, split.frame)),
+        }
+    }
+
+    /// Whether lanes at `pc` have left the turn that `join` is for.
+    fn has_left(&self, join: u32, frame: u32, pc: u32) -> bool {
+        join != NONE && {
+            let j = &self.joins[join];
+            j.frame == frame && !(j.start..j.end).contains(&pc)
+        }
+    }
+
+    /// `lanes` at `pc` leave the joins of turns that they have left. The innermost join that is left to them.
+    fn leave_turns(&mut self, mut join: u32, lanes: u32, frame: u32, pc: u32) -> u32 {
+        while self.has_left(join, frame, pc) {
+            let parent = self.joins[join].parent;
+            self.leave(join, lanes);
+            join = parent;
+        }
+        join
     }
 
     fn stands_at(&self, join: u32, frame: u32, pc: u32) -> bool {
@@ -401,6 +463,8 @@ impl Warp {
     pub(crate) fn arrive(&mut self, s: usize) -> bool {
         loop {
             let Split { mask, pc, frame, join, .. } = self.splits[s];
+            let join = self.leave_turns(join, mask, frame, pc);
+            self.splits[s].join = join;
             if !self.stands_at(join, frame, pc) {
                 return true;
             }

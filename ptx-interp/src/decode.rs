@@ -37,6 +37,7 @@ impl Kernel {
             origin: Vec::new(),
             effects: Vec::new(),
             tables: Vec::new(),
+            turns: Vec::new(),
             calls: Vec::new(),
             consts: Interned::for_about(instructions / 4),
             warp: Interned::for_about(8),
@@ -50,13 +51,26 @@ impl Kernel {
             functions.push(info);
             registers.push(regs);
         }
-        let Decoder { code, origin, effects, tables, calls, consts, warp, prints, exposes, .. } = d;
+        let Decoder {
+            code,
+            origin,
+            effects,
+            tables,
+            turns,
+            calls,
+            consts,
+            warp,
+            prints,
+            exposes,
+            ..
+        } = d;
         Kernel {
             code,
             origin,
             functions,
             effects,
             tables,
+            turns,
             calls,
             const_bytes: consts.area.bytes(),
             fills: consts.list,
@@ -103,6 +117,7 @@ struct Decoder<'a> {
     origin: Vec<(u32, u32)>,
     effects: Vec<EffectInfo>,
     tables: Vec<Table>,
+    turns: Vec<(u32, Vec<Turn>)>,
     calls: Vec<CallInfo>,
     consts: Interned<Fill>,
     warp: Interned<WarpValue>,
@@ -155,6 +170,11 @@ fn varies(s: Sreg) -> Varies {
     }
 }
 
+/// Where lanes of a function meet that meet nowhere in it: a kernel's never do.
+fn function_end(id: u32) -> u32 {
+    if id == 0 { NONE } else { AT_RETURN }
+}
+
 impl Decoder<'_> {
     fn function(&mut self, id: u32, f: &Function) -> (FunctionInfo, [Vec<Operand>; 3]) {
         let entry = self.code.len() as u32;
@@ -195,6 +215,7 @@ impl Decoder<'_> {
             self.leave(&mut fr, 0);
         }
         self.patch(entry as usize, &block_pc);
+        self.turns(id, f, &block_pc);
         parted::mark(&mut self.code[..], entry as usize);
         let arguments = |locations: &[ArgumentLocation], rows: &mut Rows| -> Box<[Argument]> {
             let argument = |at: &ArgumentLocation| match *at {
@@ -224,6 +245,26 @@ impl Decoder<'_> {
             rets,
         };
         (info, registers)
+    }
+
+    /// Turns that lanes may leave behind the branches of a function.
+    fn turns(&mut self, id: u32, f: &Function, block_pc: &[u32]) {
+        let end = self.code.len() as u32;
+        let pc = |b: u32| block_pc.get(b as usize).copied().unwrap_or(end);
+        for (b, block) in f.blocks.iter().enumerate() {
+            let Some(meet) = block.meet.as_ref().filter(|m| !m.turns.is_empty()) else { continue };
+            let turn = |t: &ptx_parse::code::Turn| Turn {
+                within: pc(t.blocks.start)..pc(t.blocks.end),
+                out: t.out.map_or(function_end(id), pc),
+            };
+            let turns: Vec<Turn> = meet.turns.iter().map(turn).collect();
+            let parts = |at: &u32| {
+                let i = &self.code[*at as usize];
+                matches!(i.step, Step::Branch | Step::Brx) && i.args[1].0 == pc(meet.block)
+            };
+            let branches = (pc(b as u32)..pc(b as u32 + 1)).filter(parts);
+            self.turns.extend(branches.map(|at| (at, turns.clone())));
+        }
     }
 
     /// Block numbers in control steps become program counters.
@@ -275,7 +316,7 @@ impl Decoder<'_> {
     /// Decodes one instruction; whether it ended its block.
     fn inst(&mut self, fr: &mut Frame, f: &Function, b: usize, i: &PtxInst, count: u32) -> bool {
         let uops = &f.uops[i.uops.start as usize..i.uops.end as usize];
-        let meet = f.blocks[b].ipdom.unwrap_or(if fr.id == 0 { NONE } else { AT_RETURN });
+        let meet = f.blocks[b].meet.as_ref().map_or(function_end(fr.id), |m| m.block);
         let next = if b + 1 < f.blocks.len() { b as u32 + 1 } else { NONE };
         let guard = i.guard.map(|(v, negated)| (self.operand(fr, v), negated));
         if matches!(i.flow, Flow::Next) {

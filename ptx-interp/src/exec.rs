@@ -23,6 +23,8 @@ pub(crate) struct Running {
     pub pc: u32,
     /// Where it meets others of its warp.
     pub join_pc: u32,
+    /// From where on it has not left them, and over how many instructions.
+    pub turn: (u32, u32),
     /// Its lanes.
     pub lanes: u32,
     /// Lanes to write when all of `lanes` execute. Lanes that have ended may be written too: the whole row
@@ -35,6 +37,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Whether lanes at `pc` may meet others, or leave them.
+    #[inline(always)]
+    fn meets(&self, pc: u32) -> bool {
+        pc == self.join_pc || pc.wrapping_sub(self.turn.0) >= self.turn.1
+    }
+
     /// All lanes execute.
     #[inline(always)]
     fn end_guard(&mut self) {
@@ -149,7 +157,9 @@ impl<O: Observer> Worker<'_, O> {
                         continue;
                     } else {
                         let (target, other, meet) = (i.dst.0, i.k, i.args[1].0);
-                        match group.warp(at).diverge(at.split, taken, target, other, meet) {
+                        let turns = self.k.turns_behind(now.pc);
+                        let taken = (taken, target);
+                        match group.warp(at).diverge(at.split, taken, other, meet, turns) {
                             Some(split) => at.split = split,
                             None => break Stop::Blocked,
                         }
@@ -213,7 +223,7 @@ impl<O: Observer> Worker<'_, O> {
         target: u32,
     ) -> bool {
         now.pc = target;
-        if target != now.join_pc {
+        if !now.meets(target) {
             return true;
         }
         if let Some(sides) = parted {
@@ -224,7 +234,7 @@ impl<O: Observer> Worker<'_, O> {
             *now = sides.together();
             *parted = None;
             group.warp(at).lanes_met();
-            if target != now.join_pc {
+            if !now.meets(target) {
                 return true;
             }
         }
@@ -293,8 +303,9 @@ impl<O: Observer> Worker<'_, O> {
         self.cx.local = (warp.local.as_ptr(), end as u64);
         let lanes = split.mask;
         let everyone = if lanes == warp.live { u32::MAX } else { lanes };
-        let join_pc = warp.join_pc(at.split);
-        Running { pc: split.pc, join_pc, lanes, everyone, mask: lanes, write: everyone }
+        let (join_pc, within) = warp.next_join(at.split);
+        let turn = (within.start, within.end - within.start);
+        Running { pc: split.pc, join_pc, turn, lanes, everyone, mask: lanes, write: everyone }
     }
 
     /// Lanes in which the predicate of a guard, branch or exit holds.
@@ -361,7 +372,7 @@ impl<O: Observer> Worker<'_, O> {
             let groups = groups_of(now.lanes, |l| index[l] as u64);
             let warp = group.warp(at);
             warp.splits[at.split].pc = now.pc;
-            warp.separate(at.split, &groups, i.args[1].0);
+            warp.separate(at.split, &groups, i.args[1].0, self.k.turns_behind(now.pc));
             return Ok(Then::Stop(Stop::Blocked));
         }
         match self.k.tables[i.k as usize].targets.get(first as usize) {

@@ -71,7 +71,15 @@ impl Parted {
 
     fn side(&self, lanes: u32, pc: u32) -> Running {
         let lanes = self.whole.lanes & lanes;
-        Running { pc, join_pc: self.meet, lanes, everyone: lanes, mask: lanes, write: lanes }
+        Running {
+            pc,
+            join_pc: self.meet,
+            turn: (0, u32::MAX),
+            lanes,
+            everyone: lanes,
+            mask: lanes,
+            write: lanes,
+        }
     }
 
     /// The split where its lanes meet.

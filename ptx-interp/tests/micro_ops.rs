@@ -95,7 +95,7 @@ fn program() -> Program {
     let function = Function {
         name: "k".into(),
         id: 0,
-        blocks: vec![BasicBlock { start: 0, end: last + 1, succs: Vec::new(), ipdom: None }],
+        blocks: vec![BasicBlock { start: 0, end: last + 1, succs: Vec::new(), meet: None }],
         insts,
         uops,
         regs: [8; 3],

@@ -130,8 +130,27 @@ pub struct BasicBlock {
     pub end: u32,
     /// Successor blocks (the fall-through last).
     pub succs: Vec<u32>,
-    /// Immediate post-dominator; `None` when paths join only at the function's exit.
-    pub ipdom: Option<u32>,
+    /// Where lanes that part at its end meet again; `None` when that is the function's end.
+    pub meet: Option<Meet>,
+}
+
+/// Where lanes that part meet again.
+#[derive(Clone, Debug)]
+pub struct Meet {
+    /// The block.
+    pub block: u32,
+    /// Turns of loops that lanes may leave on their way to it, the innermost first. Empty where all lanes that do not
+    /// end come to it.
+    pub turns: Vec<Turn>,
+}
+
+/// A turn of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The blocks of the loop.
+    pub blocks: std::ops::Range<u32>,
+    /// Where lanes that leave it meet; `None` when that is the function's end.
+    pub out: Option<u32>,
 }
 
 /// A PTX instruction.

@@ -311,7 +311,7 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
         if !forward || leaves || agrees {
             continue;
         }
-        let end = block.ipdom.map(|b| function.blocks[b as usize].start);
+        let end = block.meet.as_ref().map(|m| function.blocks[m.block as usize].start);
         let inside = |(first, last): &(u32, u32)| {
             Some(*last) == end && (*first..*last).contains(&block.start)
         };

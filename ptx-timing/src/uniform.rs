@@ -129,9 +129,9 @@ pub(crate) fn parted(
         let target = target as usize;
         // A way back: the loop's blocks. A way ahead: those up to where the lanes meet.
         let ahead = function.blocks[target].start > block.start;
-        let (first, last) = match (ahead, block.ipdom) {
+        let (first, last) = match (ahead, &block.meet) {
             (false, _) => (function.blocks[target].start, block.end),
-            (true, Some(end)) => (block.end, function.blocks[end as usize].start),
+            (true, Some(meet)) => (block.end, function.blocks[meet.block as usize].start),
             // They meet at the end only: the others have left.
             (true, None) => continue,
         };

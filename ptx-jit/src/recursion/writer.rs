@@ -137,7 +137,7 @@ impl Writer {
             let start = f.insts.len() as u32;
             f.insts.extend(insts);
             let end = f.insts.len() as u32;
-            f.blocks.push(BasicBlock { start, end, succs: Vec::new(), ipdom: None });
+            f.blocks.push(BasicBlock { start, end, succs: Vec::new(), meet: None });
         }
         (f.uops, f.regs) = (self.uops, self.regs);
     }

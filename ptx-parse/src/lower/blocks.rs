@@ -1,12 +1,13 @@
-//! Basic blocks and immediate post-dominators.
+//! Basic blocks.
 
-use flow::{BitSet, Graph};
+use flow::BitSet;
 
+use super::meets::{graph, meets};
 use crate::code::{BasicBlock, Flow, Inst};
 
 /// Splits `insts` into blocks. Branch targets in [`Flow`] come as instruction numbers and leave as
-/// block numbers; `leaders` are the instructions that labels point to.
-pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<BasicBlock> {
+/// block numbers; `leaders` are the instructions that labels point to. A kernel's returns end the thread.
+pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32], kernel: bool) -> Vec<BasicBlock> {
     let n = insts.len();
     let mut is_leader = vec![false; n + 1];
     is_leader[0] = true;
@@ -26,7 +27,7 @@ pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<BasicBloc
                 start: i as u32,
                 end: i as u32,
                 succs: Vec::new(),
-                ipdom: None,
+                meet: None,
             });
         }
         let last = blocks.len() - 1;
@@ -76,28 +77,14 @@ pub(crate) fn build_blocks(insts: &mut [Inst], leaders: &[u32]) -> Vec<BasicBloc
             }
         }
     }
-    let ipdom = post_dominators(&blocks, insts);
-    for (block, d) in blocks.iter_mut().zip(ipdom) {
-        block.ipdom = d;
+    let found = meets(&blocks, insts, kernel);
+    for (block, meet) in blocks.iter_mut().zip(found) {
+        block.meet = meet;
     }
     blocks
-}
-
-/// The ways between blocks.
-fn graph(blocks: &[BasicBlock]) -> Graph {
-    Graph::new(blocks.len(), |b| blocks[b as usize].succs.iter().copied())
 }
 
 /// Blocks that control can reach from block 0.
 pub(crate) fn reachable(blocks: &[BasicBlock]) -> BitSet {
     graph(blocks).reachable(0)
-}
-
-/// Immediate post-dominators. Blocks that cannot reach an end of the function have none.
-fn post_dominators(blocks: &[BasicBlock], insts: &[Inst]) -> Vec<Option<u32>> {
-    flow::post_dominators(&graph(blocks), |b| {
-        let block = &blocks[b as usize];
-        let last = &insts[block.end as usize - 1];
-        matches!(last.flow, Flow::Ret | Flow::Exit) || block.succs.is_empty()
-    })
 }

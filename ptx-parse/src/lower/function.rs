@@ -126,7 +126,7 @@ pub(crate) fn lower_function(
     }
     out.insts.push(return_at_end(module, body, out.uops.len() as u32));
     let leaders: Vec<u32> = body.labels.iter().map(|(_, at)| *at).collect();
-    out.blocks = blocks::build_blocks(&mut out.insts, &leaders);
+    out.blocks = blocks::build_blocks(&mut out.insts, &leaders, entry);
     match first_reached(&out, refused) {
         Some((i, why)) => Err(refusal(module, id, i, why)),
         None => Ok(out),

@@ -6,6 +6,7 @@
 mod blocks;
 mod contract;
 mod function;
+mod meets;
 mod operands;
 
 use std::collections::HashMap;
