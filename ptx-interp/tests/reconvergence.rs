@@ -99,21 +99,19 @@ fn lanes_that_end_are_not_waited_for() {
 /// Lanes that leave a loop of a function by returning.
 #[test]
 fn lanes_return_from_loops_of_functions() {
-    let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n
-         .func (.reg .b32 %out) f(.reg .b32 %in) {{
+    let text = ".version 8.3\n.target sm_90\n.address_size 64\n
+         .func (.reg .b32 %out) f(.reg .b32 %in) {
          .reg .pred %p<4>; .reg .b32 %r<8>;
          mov.u32 %r1, 0;
          L: xor.b32 %r2, %in, %r1; and.b32 %r2, %r2, 1; setp.eq.u32 %p1, %r2, 1; @%p1 bra NEXT;
          setp.le.u32 %p2, %in, %r1; mov.u32 %out, %r1; @%p2 ret;
          NEXT: add.u32 %r1, %r1, 1; setp.lt.u32 %p3, %r1, 40; @%p3 bra L;
-         ret; }}
-         .visible .entry k(.param .u64 out) {{
+         ret; }
+         .visible .entry k(.param .u64 out) {
          .reg .b32 %r<8>; .reg .b64 %rd<8>;
          ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
-         call (%r2), f, (%r1); st.global.u32 [%rd3], %r2; ret; }}"
-    );
-    let k = kernel(&text);
+         call (%r2), f, (%r1); st.global.u32 [%rd3], %r2; ret; }";
+    let k = kernel(text);
     let mut b = Bench::new(1, 32);
     let out = b.buffer(&vec![0; 128]);
     let (result, found) = launch_observed(&k, &b.memory, &b.params, &Stores::default);

@@ -133,9 +133,9 @@ classes! {
     F16Single = "f16-single",
     /// `ex2`, `tanh` on 16-bit floats.
     F16Mufu = "f16-mufu",
-    /// `setp`, `set`, `testp` of 32 bits and fewer.
+    /// `setp`, `set`, `testp` of all else.
     Compare = "compare",
-    /// Comparison of doubles or 64-bit integers.
+    /// Comparison of doubles.
     Compare64 = "compare64",
     /// `selp`.
     Select = "select",
@@ -364,10 +364,11 @@ pub fn shift(m: &Match) -> Class {
     if is_64_bit(m) { Class::Shift64 } else { Class::Shift }
 }
 
-/// Comparisons; the type of the compared values comes last (`set.lt.u32.f64`).
+/// Comparisons; the type of the compared values comes last (`set.lt.u32.f64`). Integers of 64 bits are compared by
+/// their halves.
 pub fn compare(m: &Match) -> Class {
-    let wide = m.types().last().is_some_and(|t| t.bits() == 64);
-    if wide { Class::Compare64 } else { Class::Compare }
+    let double = m.types().last().is_some_and(|t| t.bits() == 64 && t.is_float());
+    if double { Class::Compare64 } else { Class::Compare }
 }
 
 /// Conversions, by what ptxas 13.5 for sm_90 makes of them.
@@ -483,6 +484,7 @@ mod tests {
             ("setp.lt.f64", "compare64"),
             ("set.lt.u32.f64", "compare64"),
             ("setp.ne.s32", "compare"),
+            ("setp.lt.u64", "compare"),
             ("selp.b32", "select"),
             ("mov.b32", "move"),
             ("add.rn.ftz.f32", "f32-add"),

@@ -21,6 +21,7 @@ use ptx_isa::{Class, Kind, Operation, Ty};
 use ptx_parse::code::{Flow, Function, Inst, Program};
 
 use crate::assemble::{alignments, assemble};
+use crate::budget::Budget;
 use crate::chains;
 use crate::common_subexpressions;
 use crate::constants;
@@ -120,6 +121,7 @@ impl KernelCode {
             out.add_function(program, assembler, unrolled, index as u32, function, offsets[index]);
         }
         out.code.words = out.words.clone();
+        out.code.budget = Budget::new(program);
         out.find_only();
         out.find_lives(program);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();

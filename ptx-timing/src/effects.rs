@@ -20,7 +20,9 @@ pub(crate) enum MemoryEffect {
     AtomicShared,
     /// Barriers, atomics on other memory: nothing moves across that others could write.
     Sync,
-    /// Fences, copies and waits for them: nothing that touches memory moves across.
+    /// Copies from global to shared memory that lanes start.
+    Copy,
+    /// Fences, other copies and waits for all of these: nothing that touches memory moves across.
     Fence,
 }
 
@@ -31,6 +33,7 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
         Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
     );
     match instruction.class {
+        _ if instruction.copies => MemoryEffect::Copy,
         _ if instruction.orders => MemoryEffect::Fence,
         _ if instruction.spill => MemoryEffect::None,
         Class::Barrier | Class::WarpSync => MemoryEffect::Sync,
@@ -52,11 +55,17 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
 }
 
 pub(crate) fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
-    use MemoryEffect::{AtomicShared, Fence, Lanes, Load, None, ReadOnly, Shuffle, Store, Sync};
+    use MemoryEffect::{
+        AtomicShared, Copy, Fence, Lanes, Load, None, ReadOnly, Shuffle, Store, Sync,
+    };
     match (before, after) {
         (None, _) | (_, None) => false,
         (Fence, _) | (_, Fence) => true,
         (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
+        // They only read what others have stored in global memory, and that may be later.
+        (Copy, Load(shared)) | (Load(shared) | Store(shared), Copy) => shared,
+        (Copy, Lanes) | (Lanes, Copy) => false,
+        (Copy, _) | (_, Copy) => true,
         (Sync, _) | (_, Sync) => true,
         (AtomicShared, AtomicShared) => true,
         (AtomicShared, Load(a) | Store(a)) | (Load(a) | Store(a), AtomicShared) => a,
@@ -87,7 +96,9 @@ mod tests {
     /// What ptxas 13.5 for sm_90 keeps in its order.
     #[test]
     fn loads_pass_what_the_assembler_lets_them_pass() {
-        use MemoryEffect::{AtomicShared, Fence, Lanes, Load, ReadOnly, Shuffle, Store, Sync};
+        use MemoryEffect::{
+            AtomicShared, Copy, Fence, Lanes, Load, ReadOnly, Shuffle, Store, Sync,
+        };
         let of = |class, read_only| {
             let instruction = Instruction { read_only, ..Instruction::new(class, &[1], &[0]) };
             effect(&Code { instructions: vec![instruction], ..Code::default() }, 0)
@@ -114,6 +125,25 @@ mod tests {
                 assert_eq!(ordered(is, load), waits, "{class:?}");
                 assert_eq!(ordered(load, is), waits, "{class:?}");
             }
+        }
+        let copies = Instruction { copies: true, ..Instruction::new(Class::LoadGlobal, &[], &[0]) };
+        let copy = effect(&Code { instructions: vec![copies], ..Code::default() }, 0);
+        assert!(copy == Copy);
+        // Whether what comes behind a copy waits for it, and the copy for what comes ahead.
+        for (other, behind, ahead) in [
+            (global, false, false),
+            (constant, false, false),
+            (shared, true, true),
+            (Store(true), true, true),
+            (Store(false), true, false),
+            (Sync, true, true),
+            (Copy, true, true),
+            (Fence, true, true),
+            (Shuffle, false, false),
+            (Lanes, false, false),
+        ] {
+            assert_eq!(ordered(copy, other), behind);
+            assert_eq!(ordered(other, copy), ahead);
         }
         // Exchanges between lanes change places with each other; only shuffles do with barriers.
         for (first, second, waits) in [

@@ -10,6 +10,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::access::WarpAccess;
+use crate::budget::Budget;
 use crate::pattern::Patterns;
 use crate::work::Work;
 use ptx_isa::Class;
@@ -58,6 +59,8 @@ pub struct Instruction {
     pub clock: bool,
     /// The assembler moves no memory access across it: copies, and waits for them.
     pub orders: bool,
+    /// Of these, a copy that lanes start, each of its own bytes: fewer accesses wait for it.
+    pub copies: bool,
     /// A load of what nobody writes while the kernel runs (`.nc`).
     pub read_only: bool,
     /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in
@@ -99,6 +102,7 @@ impl Instruction {
             one_lane: false,
             clock: false,
             orders: false,
+            copies: false,
             read_only: false,
             compares: false,
             only: false,
@@ -138,6 +142,8 @@ pub struct Code {
     pub words: Vec<u8>,
     /// Bytes of local memory that a thread uses, as far as the text says.
     pub local_bytes: u32,
+    /// What the text says about blocks, which decides how many registers the assembler spends.
+    pub budget: Budget,
 }
 
 /// State space that an access reached. Generic addresses are resolved.

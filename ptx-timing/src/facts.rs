@@ -35,6 +35,13 @@ pub(crate) enum Predicated {
         /// The second side.
         second: (u32, u32),
     },
+    /// To the first side of an if whose second one is jumped to: as `Else`, with the ways changed over.
+    Then {
+        /// The first side.
+        first: (u32, u32),
+        /// The second side.
+        second: (u32, u32),
+    },
     /// The end of the first side.
     EndOfFirst,
 }
@@ -120,7 +127,8 @@ impl<'a> Facts<'a> {
     /// Machine instructions besides those of the class where both operands have 64 bits, by counts of ptxas 13.5.
     fn more_for_halves(&self) -> u32 {
         match (self.instruction.class, self.op) {
-            (Class::Logic, _) | (Class::IntMinMax, Operation::Neg) => 1,
+            (Class::Logic | Class::Compare | Class::Select, _)
+            | (Class::IntMinMax, Operation::Neg) => 1,
             // Comparisons and selections of both halves.
             (Class::IntMinMax, Operation::Abs) => 4,
             (Class::IntMinMax, _) => 3,
@@ -416,6 +424,7 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
                     && results > 1;
             instruction.orders = instruction.class.is_memory() && !reads;
             instruction.bypass_l1 = opcode.has(".cg");
+            instruction.copies = instruction.orders && (opcode.has(".ca") || opcode.has(".cg"));
         }
         Effect::AsyncGroup(group) => {
             instruction.orders = true;

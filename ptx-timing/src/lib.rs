@@ -18,6 +18,7 @@ mod assemble;
 pub mod atomic;
 pub mod banks;
 mod bits;
+pub mod budget;
 mod bytes;
 pub mod cache;
 mod chains;

@@ -158,20 +158,28 @@ impl Body<'_, '_> {
                 folds.known.push(i as u32);
                 continue;
             }
-            // What is multiplied has to be a constant or stay the same, unless the other factor is a constant.
-            let adds = |r: &Register| f.arguments.iter().any(|a| a.0 == Some(*r));
+            // What is multiplied has to be a constant or stay the same, unless the other factor is a constant. Of
+            // products that are wider than their factors it has to in any case: 32 bits may go around.
+            let summands = match f.opcode.row.op {
+                Operation::Mad => 2..3,
+                Operation::Mul => 0..0,
+                _ => 0..2,
+            };
+            let adds = |r: &Register| {
+                let own = f.arguments.get(summands.clone()).unwrap_or_default();
+                own.iter().any(|a| a.0 == Some(*r))
+            };
             let differs = |r: &Register| known.contains(r) || even.contains(r);
+            let wide = own.class == Class::IntMulWide;
             let fits = match f.op {
+                _ if wide => own.reads.iter().all(|r| !differs(r) || adds(r)),
                 Operation::Add | Operation::Sub => true,
                 Operation::Shl => f.arguments.last().is_some_and(|a| a.1.is_some()),
                 Operation::Mul | Operation::Mad => {
                     f.arguments.iter().take(2).any(|a| a.1.is_some())
                 }
-                // A product that went into the sum.
                 Operation::Other => {
-                    own.class == Class::IntMulWide
-                        && own.reads.iter().all(|r| !differs(r) || adds(r))
-                        || written_out && own.class == Class::IntAdd3 && difference.is_some()
+                    written_out && own.class == Class::IntAdd3 && difference.is_some()
                 }
                 _ => false,
             };

@@ -1,8 +1,9 @@
 //! Branches that the assembler makes predicates of.
 
 use ptx_isa::Class;
-use ptx_parse::code::{Flow, Function};
+use ptx_parse::code::{BasicBlock, Flow, Function};
 
+use crate::event::Register;
 use crate::facts::{Facts, Predicated};
 use crate::profile::Assembler;
 use crate::uniform;
@@ -34,7 +35,29 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
             (block.start, block.end)
         };
         let adjoins = near.start == block.end;
+        // A block behind the branch that only jumps: to the second side, behind the one that the branch leads to.
+        let jumps = |b: &BasicBlock| {
+            let only = b.end == b.start + 1
+                && matches!(function.insts[b.start as usize].flow, Flow::Bra(_));
+            only && b.succs.len() == 1
+        };
+        let beyond = near.succs.first().copied().filter(|s| jumps(near) && only(next) && only(*s));
         let (sides, left): (&[u32], Predicated) = match (&near.succs[..], &far.succs[..]) {
+            (&[second], [one])
+                if beyond.is_some()
+                    && only(target)
+                    && adjoins
+                    && far.start == near.end
+                    && function.blocks[second as usize].start == far.end
+                    && function.blocks[second as usize].succs == [*one]
+                    && function.blocks[*one as usize].start
+                        == function.blocks[second as usize].end =>
+            {
+                (
+                    &[target, second],
+                    Predicated::Then { first: range(target), second: range(second) },
+                )
+            }
             // The block behind the branch goes on where the branch leads.
             ([behind], _)
                 if *behind == target && only(next) && adjoins && far.start == near.end =>
@@ -61,6 +84,7 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
         let joins = match left {
             Predicated::Around(..) => target,
             Predicated::To(..) => next,
+            Predicated::Then { .. } => far.succs[0],
             Predicated::Else { .. } | Predicated::EndOfFirst => near.succs[0],
         };
         let bodies: Option<Vec<Side>> =
@@ -89,7 +113,14 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
             }
             facts[start as usize].continues |= side == next || sides.len() == 2;
         }
-        if let Predicated::Else { first, .. } = left {
+        if let [first, second] = sides {
+            loads_last(facts, [range(*first), range(*second)]);
+        }
+        if let Predicated::Then { .. } = left {
+            let jump = &mut facts[near.start as usize];
+            (jump.folded, jump.continues) = (true, true);
+        }
+        if let Predicated::Else { first, .. } | Predicated::Then { first, .. } = left {
             let last = first.1 as usize - 1;
             if matches!(function.insts[last].flow, Flow::Bra(_)) {
                 facts[last].skips = Some(Predicated::EndOfFirst);
@@ -101,6 +132,24 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
             && let Some(f) = facts.get_mut(function.blocks[joins as usize].start as usize)
         {
             f.continues = true;
+        }
+    }
+}
+
+/// Of two sides that write the same register the one that loads it goes last, so that it does not keep the other one
+/// waiting, wherever it stands: what the other one writes is there by then.
+fn loads_last(facts: &mut [Facts<'_>], sides: [(u32, u32); 2]) {
+    for [one, other] in [sides, [sides[1], sides[0]]] {
+        let loads = |f: &&Facts<'_>| f.instruction.class.is_memory();
+        let loaded: Vec<Register> = facts[other.0 as usize..other.1 as usize]
+            .iter()
+            .filter(loads)
+            .flat_map(|f| f.instruction.writes.iter().copied())
+            .collect();
+        for f in &mut facts[one.0 as usize..one.1 as usize] {
+            if !f.instruction.class.is_memory() {
+                f.instruction.writes.retain(|w| !loaded.contains(w));
+            }
         }
     }
 }

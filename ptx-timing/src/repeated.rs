@@ -146,11 +146,11 @@ impl Loops {
         let mut asks = Vec::new();
         if let (Some(compare), Some(&branch)) = (candidate.asks.and_then(pc), pcs.last()) {
             // Ahead of four turns, of two, of those that are left, and of one that is apart.
-            for _ in 0..3 + usize::from(candidate.apart == Apart::Branch) {
+            for n in 0..3 + usize::from(candidate.apart == Apart::Branch) {
                 leaders.push(code.len() as u32);
                 let mut compare_them = code[compare as usize].clone();
                 // What is left is a difference.
-                compare_them.extra_slots += 1;
+                compare_them.extra_slots += 1 + if n < 2 { candidate.asks_more } else { 0 };
                 asks.push([code.len() as u32, code.len() as u32 + 1]);
                 code.extend([compare_them, code[branch as usize].clone()]);
                 stands_for.extend([compare, branch]);

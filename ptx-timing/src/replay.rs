@@ -242,8 +242,13 @@ impl Recorder<'_> {
             Predicated::Around(first, end) if all => Some((first, end)),
             Predicated::To(first, end) if none => Some((first, end)),
             Predicated::Else { first, .. } if all => Some(first),
+            Predicated::Then { first, .. } if none => Some(first),
             Predicated::Else { second: range, .. } => {
                 *second = none.then_some(range);
+                None
+            }
+            Predicated::Then { second: range, .. } => {
+                *second = all.then_some(range);
                 None
             }
             Predicated::EndOfFirst => second.take(),

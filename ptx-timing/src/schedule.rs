@@ -69,16 +69,21 @@ impl Schedule {
     /// Schedules all basic blocks of a kernel whose launch has so many registers. Without
     /// `Code::leaders` nothing is reordered.
     ///
-    /// An assembler that saves registers uses those that cost no resident warp, and those that some
-    /// block cannot do without with a few loads under way, up to the next number that costs a warp; it takes fewer
-    /// loads ahead where these do not last.
+    /// An assembler that saves registers uses those that cost no resident block ([`Budget`](crate::budget::Budget)),
+    /// and those that some piece cannot do without with a few loads under way, up to the next number that costs a
+    /// block; it takes fewer loads ahead where these do not last.
     pub fn new(profile: &Profile, code: &Code, registers: u32) -> Self {
         let spans = spans(code);
         let saves = profile.assembler.saves_registers;
         let sizes = Sizes::new(code, saves);
-        let free = profile.limits.registers_per_sm / profile.limits.max_threads_per_sm.max(1);
-        let own = profile.assembler.own_registers;
-        let mut room = registers.max(free).saturating_sub(own);
+        let (budget, own) = (&code.budget, profile.assembler.own_registers);
+        let free = budget.free(profile);
+        let room = match budget.directed(profile) {
+            // What the launch has is what directives allowed.
+            Some(_) if registers > 0 => registers,
+            _ => registers.max(free),
+        };
+        let mut room = room.saturating_sub(own);
         let mut orders = Vec::with_capacity(spans.len());
         for span in &spans {
             let graph = Graph::new(profile, code, span.start..span.stop);
@@ -111,9 +116,9 @@ impl Schedule {
                 let some = graph.order_within(rest, piece, few);
                 piece.peak(&some, &sizes).max(*least)
             };
-            let spent = at_no_cost(profile, needs(SHARED_WORDS) + own) - own;
+            let spent = budget.at_no_cost(profile, needs(SHARED_WORDS) + own) - own;
             let needs = needs(usize::MAX);
-            room = room.max(at_no_cost(profile, needs + own) - own);
+            room = room.max(budget.at_no_cost(profile, needs + own) - own);
             counted = counted.max(spent);
             if needs > free.saturating_sub(own) {
                 *dear = needs;
@@ -200,17 +205,6 @@ impl Schedule {
             at += order.len();
         }
     }
-}
-
-/// The most registers with which as many warps are resident as with these.
-fn at_no_cost(profile: &Profile, registers: u32) -> u32 {
-    let limits = &profile.limits;
-    let unit = (profile.allocation.register_unit / limits.warp_size).max(1);
-    let given = registers.next_multiple_of(unit);
-    let share = limits.registers_per_sm / profile.issue.schedulers.max(1) / limits.warp_size;
-    let warps = share / given.max(1);
-    let most = share.checked_div(warps).map_or(given, |most| most / unit * unit);
-    most.min(limits.max_registers_per_thread).max(registers.min(limits.max_registers_per_thread))
 }
 
 impl Span {

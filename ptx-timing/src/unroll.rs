@@ -48,6 +48,9 @@ const SOME: u32 = 350;
 /// ... if a turn has no more than these.
 const TURN: u32 = 72;
 
+/// Instructions around what only some lanes may do.
+const KEPT_TRACK: u32 = 2;
+
 /// A loop that is repeated, by the numbers of its function's instructions.
 #[derive(Debug)]
 pub(crate) struct Candidate {
@@ -65,6 +68,8 @@ pub(crate) struct Candidate {
     /// The comparison that tells whether a turn follows, where machine code has to ask how many turns of each kind
     /// there are.
     pub asks: Option<u32>,
+    /// Instructions that this takes besides ahead of several turns.
+    pub asks_more: u32,
     /// What only the last of several turns needs.
     pub once: Vec<u32>,
     /// Additions of a constant to a register, with the constant: all turns start from its first value.
@@ -226,6 +231,8 @@ fn candidate(
         true => Apart::Branch,
     };
     let asks = trip.is_none().then_some(compare as u32);
+    // A counter without a sign may be beyond the end; lanes that leave one by one are kept track of.
+    let asks_more = u32::from(unsigned) + if leave_together { 0 } else { KEPT_TRACK };
     let end = branch as u32 + 1;
     let loads = if trip.is_some() && entry.is_none() {
         body.shared_loads(rules.aligned, &folds)
@@ -240,6 +247,7 @@ fn candidate(
         behind_entry,
         apart,
         asks,
+        asks_more,
         once,
         steps,
         folds,

@@ -58,6 +58,27 @@ fn both_sides_of_an_if_become_predicated() {
     assert!(branches(8, 8) && branches(7, 9));
 }
 
+/// The same with a jump behind the branch, to the side that stands second, as nvcc writes it; a load goes behind the
+/// other side's move to its register.
+#[test]
+fn sides_that_are_jumped_to_become_predicated() {
+    let found = |first: &str| {
+        let body = format!(
+            "{DIVERGES}\n@%p1 bra N;\nbra.uni M;\nN: {first} bra.uni O;\nM: mul.f32 %f3, %f2, %f2;\n\
+             O: add.f32 %f1, %f1, %f3;"
+        );
+        kernel(&body).1.code.instructions
+    };
+    for (first, writes) in [("ld.global.f32 %f3, [%rd5];", 0), ("add.f32 %f3, %f2, %f1;", 1)] {
+        let code = found(first);
+        let branch =
+            |i: &&ptx_timing::event::Instruction| i.class == Class::Branch && i.guard.is_some();
+        assert!(!code.iter().any(|i| branch(&i)), "{first}");
+        let other = code.iter().find(|i| i.class == Class::F32Mul).unwrap();
+        assert!(other.guard.is_some() && other.writes.len() == writes, "{first}");
+    }
+}
+
 /// Sums of loaded words, or of products of them, in a loop beside values that live through it: registers of ptxas.
 #[test]
 fn a_few_loads_are_under_way_whatever_they_cost() {
@@ -166,6 +187,10 @@ fn halves_of_64_bits_cost() {
     assert_eq!(more(&format!("min.s64 %rd20, %rd3, %rd4; {used}"), Class::IntMinMax), [3]);
     assert_eq!(more("popc.b64 %r70, %rd3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [2]);
     assert_eq!(more("popc.b32 %r70, %r3; cvt.rn.f32.u32 %f1, %r70;", Class::BitCount), [0]);
+    // Comparisons and selections, of both halves.
+    let chosen = "setp.lt.u64 %p1, %rd3, %rd4; selp.b64 %rd20, %rd4, %rd3, %p1; st.global.u64 [%rd5+8], %rd20;";
+    assert_eq!(more(chosen, Class::Compare), [1]);
+    assert_eq!(more(chosen, Class::Select), [1]);
 }
 
 /// Addresses of shared and of constant memory have room for the base of an array, unless lanes may be absent where it

@@ -201,6 +201,45 @@ fn loops_of_unknown_turns_are_repeated() {
     assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
 }
 
+/// Indices of several turns differ by a constant, but not the addresses that a product of 64 bits makes of them: 32 bits
+/// may go around. Each turn computes its own, beside the text's turn, four, two, and what comes behind.
+#[test]
+fn wide_addresses_are_computed_in_each_turn() {
+    let products = |load: &str| {
+        let body = format!(
+            "mov.u32 %r50, %r1;\nL: {load} ld.global.f32 %f3, [%rd21]; add.f32 %f1, %f1, %f3;\n\
+             add.u32 %r50, %r50, 8; setp.lt.s32 %p2, %r50, %r2; @%p2 bra L;"
+        );
+        count(&body, Class::IntMulWide) - count("", Class::IntMulWide)
+    };
+    for ty in ["u32", "s32"] {
+        let load = format!("mul.wide.{ty} %rd20, %r50, 4; add.s64 %rd21, %rd1, %rd20;");
+        assert_eq!(products(&load), 1 + 4 + 2, "{ty}");
+    }
+    assert_eq!(products("mul.wide.u32 %rd20, %r3, 12; add.s64 %rd21, %rd2, %rd20;"), 1 + 1 + 1);
+}
+
+/// What machine code asks ahead of four turns and of two: a difference, a comparison and a branch. A counter without a
+/// sign is compared once more; where lanes leave one by one, they are kept track of.
+#[test]
+fn turns_are_asked_for() {
+    let asks = |ty: &str, bound: &str| {
+        let body = format!(
+            "mov.u32 %r50, 0;\nL:\n{}add.u32 %r50, %r50, 1; setp.lt.{ty} %p2, %r50, {bound}; @%p2 bra L;",
+            chain(16)
+        );
+        let (_, code) = kernel(&body);
+        let own = code.code.instructions.iter().filter(|i| i.class == Class::Compare);
+        let mut found: Vec<u32> = own.map(|i| i.extra_slots).filter(|n| *n > 0).collect();
+        found.truncate(3);
+        found
+    };
+    assert_eq!(asks("s32", "%r2"), [1, 1, 1]);
+    assert_eq!(asks("u32", "%r2"), [2, 2, 1]);
+    assert_eq!(asks("s32", "%r1"), [3, 3, 1]);
+    assert_eq!(asks("u32", "%r1"), [4, 4, 1]);
+}
+
 /// An argument that the text loads in a loop is there ahead of it, but for a wide multiply-add.
 #[test]
 fn arguments_are_loaded_ahead_of_loops() {

@@ -133,18 +133,19 @@ fn blocks_in_turn() {
 
 /// What groups may be off by at most with estimated registers: in mean, and the worst factor. What was
 /// reached, and a little.
-const BOUNDS: [(&str, f64, f64, f64); 15] = [
+const BOUNDS: [(&str, f64, f64, f64); 16] = [
     ("first recordings", 0.061, 1.37, 0.99),
     ("second set", 0.060, 1.42, 0.98),
     ("second set, H100", 0.059, 1.42, 0.98),
     ("fresh, H100", 0.065, 1.46, 0.98),
     ("third set, H100", 0.049, 1.40, 0.98),
     ("fourth set, H100", 0.062, 1.29, 0.98),
-    ("fifth set", 0.091, 1.90, 0.97),
-    ("sixth set", 0.066, 1.30, 0.98),
-    ("seventh set", 0.073, 1.56, 0.98),
-    ("eighth set", 0.079, 1.88, 0.98),
-    ("ninth set", 0.088, 2.30, 0.98),
+    ("fifth set", 0.086, 1.90, 0.97),
+    ("sixth set", 0.065, 1.33, 0.98),
+    ("seventh set", 0.068, 1.58, 0.98),
+    ("eighth set", 0.070, 1.86, 0.98),
+    ("ninth set", 0.080, 1.65, 0.98),
+    ("tenth set", 0.094, 1.52, 0.98),
     ("atomics", 0.075, 1.40, 0.99),
     ("reads", 0.06, 1.25, 0.99),
     ("writes", 0.10, 2.35, 0.97),
@@ -161,7 +162,7 @@ fn every_recorded_kernel() {
     let seen = std::env::var_os("SEEN").is_some();
     let which = std::env::var("REGISTERS").unwrap_or_default();
     let wanted = |id: &str| only.split(',').any(|o| id.contains(o));
-    let groups: [(&str, Recorded); 15] = [
+    let groups: [(&str, Recorded); 16] = [
         ("first recordings", Recorded::first()),
         ("second set", Recorded::second()),
         ("second set, H100", Recorded::second().on(H100)),
@@ -173,6 +174,7 @@ fn every_recorded_kernel() {
         ("seventh set", Recorded::seventh()),
         ("eighth set", Recorded::eighth()),
         ("ninth set", Recorded::ninth()),
+        ("tenth set", Recorded::tenth()),
         ("atomics", Recorded::atomics()),
         ("reads", Recorded::reads()),
         ("writes", Recorded::writes()),
@@ -241,6 +243,7 @@ fn every_part() {
         ("sixth", Recorded::sixth()),
         ("eighth", Recorded::eighth()),
         ("ninth", Recorded::ninth()),
+        ("tenth", Recorded::tenth()),
         ("mixed", Recorded::mixed()),
         ("writes", Recorded::writes()),
     ];
@@ -274,8 +277,10 @@ fn listing() {
         Recorded::fourth(),
         Recorded::fifth(),
         Recorded::sixth(),
+        Recorded::seventh(),
         Recorded::eighth(),
         Recorded::ninth(),
+        Recorded::tenth(),
     ];
     let functions =
         recorded.iter().flat_map(|r| r.module.functions.iter().enumerate().map(move |f| (r, f)));
@@ -318,6 +323,7 @@ fn register_estimates() {
         Recorded::seventh(),
         Recorded::eighth(),
         Recorded::ninth(),
+        Recorded::tenth(),
     ];
     // Open, held back: the logarithms' errors, how many are within 4, and how many are further above.
     let mut counts = [(Vec::new(), 0, 0), (Vec::new(), 0, 0)];
@@ -357,7 +363,7 @@ fn register_estimates() {
         println!("{title}: mean factor {mean:.2}; {near} of {all} within 4, {above} above");
     }
     // What was reached; 80 % are wanted of both.
-    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.08, 300), (1.11, 79)]) {
+    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.09, 368), (1.11, 63)]) {
         let mean = (errors.iter().sum::<f64>() / errors.len() as f64).exp();
         assert!(mean < most && *near >= least, "mean factor {mean:.2}; {near} within 4");
     }

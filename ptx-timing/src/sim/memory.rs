@@ -232,7 +232,7 @@ impl<'a> Memory<'a> {
             }
             (_, AccessKind::Store) => {
                 held = self.make_room(sm, now);
-                self.store(sm, now, parts, origin, instruction.bypass_l1)
+                self.store(sm, now, parts, origin, instruction.bypass_l1 || shape.width < 4)
             }
             (_, AccessKind::Atomic | AccessKind::Reduction) => {
                 held = self.make_room(sm, now);
