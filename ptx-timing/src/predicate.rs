@@ -103,14 +103,7 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
         facts[branch].skips = Some(left);
         for &side in sides {
             let (start, end) = range(side);
-            for i in start as usize..end as usize {
-                match function.insts[i].flow {
-                    // The way back is no branch either.
-                    Flow::Bra(_) => facts[i].folded = true,
-                    _ if !facts[i].folded => facts[i].instruction.guard = Some(guard),
-                    _ => {}
-                }
-            }
+            guard_side(function, facts, (start, end), guard);
             facts[start as usize].continues |= side == next || sides.len() == 2;
         }
         if let [first, second] = sides {
@@ -132,6 +125,18 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
             && let Some(f) = facts.get_mut(function.blocks[joins as usize].start as usize)
         {
             f.continues = true;
+        }
+    }
+}
+
+/// The instructions of a side go under the predicate.
+fn guard_side(function: &Function, facts: &mut [Facts<'_>], side: (u32, u32), guard: Register) {
+    for i in side.0 as usize..side.1 as usize {
+        match function.insts[i].flow {
+            // The way back is no branch either.
+            Flow::Bra(_) => facts[i].folded = true,
+            _ if !facts[i].folded => facts[i].instruction.guard = Some(guard),
+            _ => {}
         }
     }
 }
