@@ -11,6 +11,7 @@ mod dominators;
 mod graph;
 mod liveness;
 mod loops;
+mod nest;
 
 pub use dominators::{Dominators, post_dominators};
 /// A set of small numbers.
@@ -18,3 +19,4 @@ pub use fixedbitset::FixedBitSet as BitSet;
 pub use graph::{Graph, Node};
 pub use liveness::{live_in, live_out};
 pub use loops::{Loop, loops};
+pub use nest::{Nest, Nested};

@@ -1,6 +1,6 @@
 //! Every answer against its definition, on all graphs of up to four nodes and on many larger ones.
 
-use flow::{BitSet, Dominators, Graph, Node, live_in, live_out, loops, post_dominators};
+use flow::{BitSet, Dominators, Graph, Nest, Node, live_in, live_out, loops, post_dominators};
 
 /// A generator of numbers that look random, the same in every run (xorshift64*).
 struct Random(u64);
@@ -198,6 +198,28 @@ fn loops_are_what_comes_back_to_a_header() {
 }
 
 #[test]
+fn a_nest_has_the_loops_and_which_are_around() {
+    graphs(4, |graph| {
+        let dominators = Dominators::new(graph, 0);
+        let nest = Nest::new(graph, &dominators);
+        let mut listed = loops(graph, &dominators);
+        // As in the nest: inner ones first.
+        listed.reverse();
+        let headers: Vec<Node> = nest.loops.iter().map(|l| l.header).collect();
+        assert_eq!(headers, listed.iter().map(|l| l.header).collect::<Vec<_>>());
+        let innermost = |node: Node, from: usize| {
+            (from..listed.len()).find(|n| listed[*n].nodes.contains(&node))
+        };
+        for node in 0..graph.len() as Node {
+            assert_eq!(nest.home[node as usize], innermost(node, 0), "{graph:?} {node}");
+        }
+        for (n, l) in nest.loops.iter().enumerate() {
+            assert_eq!(l.around, innermost(l.header, n + 1), "{graph:?} {n}");
+        }
+    });
+}
+
+#[test]
 fn values_live_where_a_way_reads_them_first() {
     const VALUES: usize = 70;
     let mut random = Random(3);
@@ -242,7 +264,7 @@ fn values_live_where_a_way_reads_them_first() {
     });
 }
 
-/// A chain and a ladder of a hundred thousand nodes: no recursion, no quadratic walk.
+/// A chain and a ladder of a hundred thousand nodes, and as many loops in loops: no recursion, no quadratic walk.
 #[test]
 fn large_graphs_are_quick() {
     let n = 100_000u32;
@@ -255,4 +277,10 @@ fn large_graphs_are_quick() {
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].nodes.len(), n as usize);
     assert_eq!(post_dominators(&graph, |i| i == n - 1)[0], Some(2));
+    let nested = Graph::new(2 * n as usize, |i| {
+        [(i + 1 < 2 * n).then_some(i + 1), (i >= n).then(|| 2 * n - 1 - i)].into_iter().flatten()
+    });
+    let nest = Nest::new(&nested, &Dominators::new(&nested, 0));
+    assert_eq!(nest.loops.len(), n as usize);
+    assert_eq!(nest.home[n as usize - 1], Some(0));
 }
