@@ -33,6 +33,7 @@ use crate::live;
 use crate::moves;
 use crate::paths::Looks;
 use crate::profile::Assembler;
+use crate::register_arrays;
 use crate::repeated::Loops;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
@@ -170,6 +171,9 @@ impl KernelCode {
             false => HashMap::new(),
         };
         drop_temporaries(function, &number, &mut facts);
+        if assembler.uniform_registers && program.functions.len() == 1 {
+            register_arrays::keep(function, &mut self.words, &mut facts);
+        }
         if assembler.fuse {
             chains::rename(function, &mut self.words, &mut facts);
             constants::propagate(&mut facts);

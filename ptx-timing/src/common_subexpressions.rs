@@ -64,6 +64,7 @@ fn pure(f: &Facts<'_>) -> bool {
         && !own.reads.is_empty()
         && !own.writes.is_empty()
         && f.place.is_none()
+        && own.chooses == 0
 }
 
 fn rename(same: &HashMap<Register, Register>, f: &mut Facts<'_>) {

@@ -76,6 +76,8 @@ pub struct Instruction {
     pub splits: bool,
     /// Products of a warpgroup: how many times what their class takes they keep the pipe.
     pub units: u32,
+    /// Accesses an array of so many words that the assembler keeps in registers: no memory.
+    pub chooses: u32,
     /// Address register, and the bytes from there that a lane accesses, where both are known. Accesses
     /// of other bytes from the same address do not meet.
     pub place: Option<(Register, i64, u32)>,
@@ -110,6 +112,7 @@ impl Instruction {
             fragment: false,
             splits: false,
             units: 1,
+            chooses: 0,
             place: None,
         }
     }

@@ -64,6 +64,8 @@ pub(crate) struct Facts<'a> {
     pub variable: Option<String>,
     /// The value differs between lanes whatever the operands.
     pub varies: bool,
+    /// An address in the function's frame that it takes.
+    pub frame: Option<u32>,
     /// Where it accesses memory.
     pub place: Option<AccessPlace>,
     /// It makes the next value of a variable; what reads the last one comes before it, though behind it in the text.
@@ -219,6 +221,7 @@ impl<'a> Facts<'a> {
         instruction.splits = splits(opcode, instruction.class);
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
+        let mut frame = None;
         let mut place = None;
         let mut arguments = Vec::new();
         for uop in &function.uops[inst.uops.start as usize..inst.uops.end as usize] {
@@ -234,8 +237,10 @@ impl<'a> Facts<'a> {
             };
             for v in reads {
                 arguments.push((number(v), v.fixed()));
-                if let Src::Special(s) = v.src {
-                    special = Some(s);
+                match v.src {
+                    Src::Special(s) => special = Some(s),
+                    Src::Frame(byte) | Src::FrameLow(byte) => frame = Some(byte),
+                    _ => {}
                 }
                 // What an earlier micro-op of the same instruction made is no operand.
                 let own = |r: &Register| instruction.writes.contains(r);
@@ -292,6 +297,7 @@ impl<'a> Facts<'a> {
             constant_move: is_move && unguarded,
             variable,
             varies,
+            frame,
             place,
             arguments,
             late: false,

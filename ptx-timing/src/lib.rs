@@ -50,6 +50,7 @@ mod predicate;
 mod pressure;
 pub mod profile;
 mod reciprocals;
+mod register_arrays;
 pub mod registers;
 mod repeated;
 pub mod replay;

@@ -486,6 +486,9 @@ impl Recorder<'_> {
         let BlockTrace { warps, patterns } = &mut recording.trace;
         let Some(trace) = warps.get_mut(warp as usize) else { return };
         let instruction = &self.code.code.instructions[pc as usize];
+        if instruction.chooses > 0 {
+            return;
+        }
         if instruction.merged > 1 {
             lanes.width *= instruction.merged;
             let from = instruction.merged_from;

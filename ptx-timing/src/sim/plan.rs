@@ -219,8 +219,9 @@ fn operands(
     if ports == 0 || instruction.class.is_memory() || instruction.class == Class::MmaWarpgroup {
         return SmallVec::new();
     }
-    instruction
-        .reads
+    // Of an array each of its machine instructions takes one word.
+    let own = instruction.reads.len().saturating_sub(instruction.chooses as usize);
+    instruction.reads[..own]
         .iter()
         .filter(|r| fetched.get(**r as usize).copied().unwrap_or(true))
         .map(|r| (*r, words(r)))
@@ -370,6 +371,10 @@ pub(super) fn plan(
             plan.added = timing.latency.saturating_sub(shared.latency).into();
             plan.access_latency =
                 (f64::from(shared.extra_step_latency) - shared.step_cycles).max(0.0) as u64;
+        }
+        if let Some(plan) = plans.last_mut().filter(|_| instruction.chooses > 1) {
+            // From the last comparison to the last move.
+            plan.added = plan.issue_cycles + u64::from(issue.guard_latency);
         }
         if instruction.one_lane && !instruction.writes.is_empty() {
             let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());

@@ -17,7 +17,12 @@ pub fn kernel(body: &str) -> (u32, KernelCode) {
          mov.u32 %r4, s; add.u32 %r5, %r3, %r4; ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd4+4096];\n\
          {body}\nst.global.f32 [%rd5], %f1;\nret; }}\n"
     );
-    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
+    translate(&text)
+}
+
+/// The estimated registers and the code of a module's only kernel.
+pub fn translate(text: &str) -> (u32, KernelCode) {
+    let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
     assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
     let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
     let profile = Catalog::embedded().unwrap().get("H200").unwrap();
