@@ -170,6 +170,9 @@ impl KernelCode {
             true => alignments(&facts, &trips::steps(function, &facts, &trips)),
             false => HashMap::new(),
         };
+        if unrolled > 0 {
+            unroll::bounded(function, &mut facts);
+        }
         drop_temporaries(function, &number, &mut facts);
         if assembler.uniform_registers && program.functions.len() == 1 {
             register_arrays::keep(function, &mut self.words, &mut facts);
@@ -504,9 +507,13 @@ fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
         let adds = |f: &Facts<'_>| {
             f.op == Operation::Add && matches!(f.plain(""), Some(Ty::S64 | Ty::U64))
         };
+        // Of 64 bits nobody reads the upper half of.
+        let low = facts[i].instruction.class == Class::IntMul
+            && (facts[i].opcode.has(".wide")
+                || facts[i].opcode.types().last().is_some_and(|t| t.bits() == 64));
         let wide = written.len() == 1
             && facts[i].op == Operation::Mul
-            && facts[i].opcode.has(".wide")
+            && (facts[i].instruction.class == Class::IntMulWide || low)
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
             && users.iter().all(|&u| adds(&facts[u]));
@@ -558,6 +565,7 @@ fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
             continue;
         }
         facts[i].folded = true;
+        let more = facts[i].instruction.extra_slots;
         for u in users {
             let reads = &mut facts[u].instruction.reads;
             reads.retain(|r| !written.contains(r));
@@ -567,7 +575,9 @@ fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
                 }
             }
             if wide {
-                facts[u].instruction.class = Class::IntMulWide;
+                let class = if low { Class::IntMul } else { Class::IntMulWide };
+                facts[u].instruction.class = class;
+                facts[u].instruction.extra_slots += more;
             }
             // Later folding has to see the new readers.
             for &operand in &operands {

@@ -3,7 +3,7 @@
 //! Machine registers have 32 bits: such a value takes one, what takes a half of a value is no instruction,
 //! and the product of two such values is one wide multiplication (IMAD.WIDE.U32).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx_isa::{Class, Operation, Ty};
 
@@ -14,6 +14,7 @@ const LOW: u64 = u32::MAX as u64;
 
 /// Finds values without an upper half; their `words` become one.
 pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
+    lower_halves(words, facts);
     let narrow = narrow_registers(words, facts);
     let is_narrow = |r: &Register| narrow.get(r).copied().unwrap_or(false);
     for f in facts.iter_mut().filter(|f| !f.folded && f.instruction.guard.is_none()) {
@@ -38,8 +39,14 @@ pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
         }
         if half {
             f.transparent = true;
-        } else if product && f.arguments.len() >= 2 && f.arguments[..2].iter().all(small) {
+        } else if product
+            && f.instruction.class == Class::IntMul64
+            && f.arguments.len() >= 2
+            && f.arguments[..2].iter().all(small)
+        {
             f.instruction.class = Class::IntMulWide;
+            // ptxas adds what the upper halves come to, though that is nothing.
+            f.instruction.extra_slots += 1;
         }
     }
     for registers in facts.iter().filter_map(idle) {
@@ -52,6 +59,80 @@ pub(crate) fn narrow(words: &mut [u8], facts: &mut [Facts<'_>]) {
     for (r, _) in narrow.iter().filter(|n| *n.1) {
         if let Some(size) = words.get_mut(*r as usize) {
             *size = 1;
+        }
+    }
+}
+
+/// Values of which nobody reads the upper half are computed without one.
+fn lower_halves(words: &mut [u8], facts: &mut [Facts<'_>]) {
+    let lower = lower_registers(words, facts);
+    if lower.is_empty() {
+        return;
+    }
+    for f in facts.iter_mut() {
+        let own = &mut f.instruction;
+        if !matches!(own.writes[..], [w] if lower.contains(&w)) {
+            continue;
+        }
+        match own.class {
+            Class::IntMul64 | Class::IntMulWide => own.class = Class::IntMul,
+            Class::IntAdd64 => own.class = Class::IntAdd,
+            Class::Shift64 => own.class = Class::Shift,
+            Class::Logic | Class::Select => own.extra_slots = 0,
+            _ => {}
+        }
+    }
+    for r in lower {
+        words[r as usize] = 1;
+    }
+}
+
+/// 64-bit registers of which nobody reads the upper half, but to make the upper half of another one.
+fn lower_registers(words: &[u8], facts: &[Facts<'_>]) -> HashSet<Register> {
+    let wide = |r: &&Register| words.get(**r as usize) == Some(&2);
+    let integer = |f: &Facts<'_>| f.opcode.types().all(|t| !t.is_float());
+    let mut lower: HashSet<Register> = HashSet::new();
+    for f in facts.iter().filter(|f| f.instruction.writes.len() == 1) {
+        lower.extend(f.instruction.writes.iter().filter(wide));
+    }
+    // From the most that there could be until nothing changes.
+    loop {
+        let before = lower.len();
+        for f in facts {
+            let own = &f.instruction;
+            let alone = matches!(own.writes[..], [w] if lower.contains(&w));
+            let kept = match f.op {
+                _ if !integer(f) => false,
+                Operation::And if f.arguments.iter().any(|a| a.1.is_some_and(|c| c <= LOW)) => true,
+                Operation::Convert => {
+                    alone || f.opcode.types().next().is_some_and(|t| t.bits() <= 32)
+                }
+                Operation::Mul | Operation::Mad => alone && !f.opcode.has(".hi"),
+                Operation::Add
+                | Operation::Sub
+                | Operation::And
+                | Operation::Or
+                | Operation::Xor
+                | Operation::Not
+                | Operation::Neg
+                | Operation::Shl => alone,
+                _ if own.class == Class::Select => alone,
+                Operation::Move => alone && f.arguments.len() == 1,
+                _ => false,
+            };
+            if !kept {
+                for r in &own.reads {
+                    lower.remove(r);
+                }
+            }
+            if own.writes.len() > 1 {
+                for r in &own.writes {
+                    lower.remove(r);
+                }
+            }
+        }
+        if lower.len() == before {
+            return lower;
         }
     }
 }

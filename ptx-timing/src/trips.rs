@@ -126,13 +126,62 @@ fn constant(facts: &[Facts<'_>], r: Register) -> Option<u64> {
 }
 
 fn turns(function: &Function, facts: &[Facts<'_>], range: Range) -> Option<usize> {
+    let (_, negated) = function.insts[range.branch as usize].guard.as_ref()?;
+    let guard = facts[range.branch as usize].instruction.guard?;
+    counted(facts, range, guard, *negated != leaves(function, range)?).map(|c| c.0)
+}
+
+/// Whether the branch of a loop leaves it.
+fn leaves(function: &Function, range: Range) -> Option<bool> {
+    let Flow::Bra(target) = function.insts[range.branch as usize].flow else { return None };
+    Some(function.blocks[target as usize].start != range.start)
+}
+
+/// A loop that goes on while a comparison of its counter holds, and something else does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounded {
+    pub range: Range,
+    /// Turns at most.
+    pub turns: usize,
+    /// The comparison, and what joins both.
+    pub compare: usize,
+    pub both: usize,
+    /// What else decides.
+    pub other: Register,
+}
+
+/// The loops of a function that have no more turns than the text tells.
+pub(crate) fn bounded(function: &Function, facts: &[Facts<'_>]) -> Vec<Bounded> {
+    let of = |range: Range| {
+        let (_, negated) = function.insts[range.branch as usize].guard.as_ref()?;
+        let (start, branch) = (range.start as usize, range.branch as usize);
+        let guard = facts[branch].instruction.guard.filter(|_| range.entry.is_none())?;
+        let mut all = writers(facts, guard);
+        let both = all.next().filter(|i| (start..branch).contains(i) && all.next().is_none())?;
+        let f = &facts[both];
+        let joins = f.op == Operation::And && f.opcode.types().last() == Some(Ty::Pred);
+        let goes_on = !negated && !leaves(function, range)?;
+        if !joins || !goes_on || f.instruction.guard.is_some() {
+            return None;
+        }
+        let [(Some(a), _), (Some(b), _)] = f.arguments[..] else { return None };
+        [(a, b), (b, a)].into_iter().find_map(|(test, other)| {
+            let (turns, compare) = counted(facts, range, test, false)?;
+            Some(Bounded { range, turns, compare, both, other })
+        })
+    };
+    ranges(function, facts).into_iter().filter_map(of).collect()
+}
+
+/// Turns of a loop that goes on while a predicate holds, or while it does not, and the comparison that makes it.
+fn counted(
+    facts: &[Facts<'_>],
+    range: Range,
+    guard: Register,
+    negated: bool,
+) -> Option<(usize, usize)> {
     let Range { start, branch, entry } = range;
     let (start, branch) = (start as usize, branch as usize);
-    let (_, negated) = function.insts[branch].guard.as_ref()?;
-    // What leaves is not what goes on.
-    let Flow::Bra(target) = function.insts[branch].flow else { return None };
-    let leaves = function.blocks[target as usize].start as usize != start;
-    let guard = facts[branch].instruction.guard?;
     let mut comparisons = writers(facts, guard);
     let compare = comparisons.next().filter(|i| (start..branch).contains(i))?;
     let f = &facts[compare];
@@ -177,7 +226,7 @@ fn turns(function: &Function, facts: &[Facts<'_>], range: Range) -> Option<usize
             () if f.opcode.has(".ge") || f.opcode.has(".hs") => order.is_ge(),
             () => return None,
         };
-        Some(holds != (*negated != leaves))
+        Some(holds != negated)
     };
     let next = |n: i64| signed(n.wrapping_add(step) as u64, ty);
     let begun = |i: usize| entry.is_none_or(|e| i >= e as usize);
@@ -193,5 +242,5 @@ fn turns(function: &Function, facts: &[Facts<'_>], range: Range) -> Option<usize
             return None;
         }
     }
-    Some(turns)
+    Some((turns, compare))
 }

@@ -346,3 +346,23 @@ fn next_values_of_variables_are_made_late() {
     let first = list.iter().position(|i| i.class == Class::F32Fma).unwrap();
     assert!(list[first..].iter().all(|i| i.class != Class::Move));
 }
+
+/// A counter with a bound beside another test: what compares it is there as long as the square of a turn's
+/// instructions, times the turns, is over a number; ptxas writes the others out. Turns at most with 8, 16, 32 and 48
+/// multiply-adds: 166, 58, 19 and 9.
+#[test]
+fn loops_with_a_bound_are_written_out() {
+    let compares = |products: usize, turns: usize| {
+        let body = format!(
+            "mov.u32 %r60, 0;\nL: {}\nsetp.lt.f32 %p1, %f1, %f2; add.s32 %r60, %r60, 1;
+             setp.lt.u32 %p2, %r60, {turns}; and.pred %p3, %p1, %p2; @%p3 bra L;
+             st.global.u32 [%rd5+4], %r60;",
+            chain(products)
+        );
+        count(&body, Class::Compare)
+    };
+    for (products, turns) in [(8, 166), (16, 58), (32, 19), (48, 9)] {
+        assert_eq!(compares(products, turns * 8 / 10), 1, "{products}");
+        assert_eq!(compares(products, turns * 12 / 10), 2, "{products}");
+    }
+}

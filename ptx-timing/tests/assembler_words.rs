@@ -149,3 +149,43 @@ fn quotients_take_more_than_remainders() {
     let all = ["rem.u32", "div.u32", "rem.s32", "div.s32"].map(instructions);
     assert_eq!(all, [17, 18, 23, 25]);
 }
+
+/// Of 64 bits of which nobody reads the upper half there is none; the product of two values without one is a wide one
+/// (IMAD.WIDE), whose upper half ptxas adds to nothing (IADD3).
+#[test]
+fn upper_halves_that_nobody_needs() {
+    let profile = ptx_timing::Catalog::embedded().unwrap().get("H200").unwrap();
+    let issued = |body: &str| {
+        let body = format!(
+            "ld.global.u64 %rd10, [%rd4+64]; ld.global.u64 %rd11, [%rd4+128]; ld.global.u64 %rd12, [%rd4+256];\n\
+             ld.global.u32 %r10, [%rd4+512];\n{body} st.global.u64 [%rd4], %rd20;"
+        );
+        let list = kernel(&body).1.code.instructions;
+        let each = list.iter().filter(|i| !i.class.is_memory());
+        each.map(|i| profile.timing_of(i.class).map_or(1, |t| t.instructions) + i.extra_slots)
+            .sum::<u32>()
+    };
+    let none = issued("mov.u64 %rd20, %rd10;");
+    let mask = "4294967295";
+    for (body, more) in [
+        (format!("and.b64 %rd13, %rd10, {mask}; and.b64 %rd14, %rd11, {mask}; mul.lo.s64 %rd20, %rd13, %rd14;"), 2),
+        ("cvt.u64.u32 %rd13, %r10; mul.lo.s64 %rd20, %rd13, 2147483649;".to_owned(), 2),
+        (
+            format!(
+                "and.b64 %rd13, %rd10, {mask}; mul.lo.s64 %rd15, %rd13, 2147483649; add.s64 %rd16, %rd15, %rd12;
+                 shr.u64 %rd20, %rd16, 32;"
+            ),
+            2,
+        ),
+        ("mul.lo.s64 %rd20, %rd10, %rd11;".to_owned(), 4),
+        (format!("mul.lo.s64 %rd13, %rd10, %rd11; and.b64 %rd20, %rd13, {mask};"), 1),
+        (format!("add.s64 %rd13, %rd10, %rd11; and.b64 %rd20, %rd13, {mask};"), 1),
+        (format!("shl.b64 %rd13, %rd10, 7; and.b64 %rd20, %rd13, {mask};"), 1),
+        (format!("xor.b64 %rd13, %rd10, %rd11; and.b64 %rd20, %rd13, {mask};"), 1),
+        (format!("mul.lo.s64 %rd13, %rd10, %rd11; add.s64 %rd14, %rd13, %rd12; and.b64 %rd20, %rd14, {mask};"), 1),
+        (format!("mul.wide.u32 %rd13, %r1, %r10; add.s64 %rd14, %rd13, %rd12; and.b64 %rd20, %rd14, {mask};"), 1),
+        ("xor.b64 %rd13, %rd10, %rd11; cvt.u32.u64 %r12, %rd13; mul.wide.u32 %rd20, %r12, %r10;".to_owned(), 2),
+    ] {
+        assert_eq!(issued(&body) - none, more, "{body}");
+    }
+}
