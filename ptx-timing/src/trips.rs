@@ -2,7 +2,7 @@
 //! in each turn, and is compared with a constant.
 
 use ptx_isa::{Operation, Ty};
-use ptx_parse::code::{Flow, Function};
+use ptx_parse::code::{BasicBlock, Flow, Function};
 
 use crate::event::Register;
 use crate::facts::Facts;
@@ -150,7 +150,7 @@ pub(crate) struct Bounded {
     pub other: Register,
 }
 
-/// The loops of a function that have no more turns than the text tells.
+/// The loops of one block that have no more turns than the text tells.
 pub(crate) fn bounded(function: &Function, facts: &[Facts<'_>]) -> Vec<Bounded> {
     let of = |range: Range| {
         let (_, negated) = function.insts[range.branch as usize].guard.as_ref()?;
@@ -160,6 +160,10 @@ pub(crate) fn bounded(function: &Function, facts: &[Facts<'_>]) -> Vec<Bounded> 
         let both = all.next().filter(|i| (start..branch).contains(i) && all.next().is_none())?;
         let f = &facts[both];
         let joins = f.op == Operation::And && f.opcode.types().last() == Some(Ty::Pred);
+        let whole = |b: &BasicBlock| b.start == range.start && b.end == range.branch + 1;
+        if !function.blocks.iter().any(whole) {
+            return None;
+        }
         let goes_on = !negated && !leaves(function, range)?;
         if !joins || !goes_on || f.instruction.guard.is_some() {
             return None;
@@ -167,6 +171,11 @@ pub(crate) fn bounded(function: &Function, facts: &[Facts<'_>]) -> Vec<Bounded> 
         let [(Some(a), _), (Some(b), _)] = f.arguments[..] else { return None };
         [(a, b), (b, a)].into_iter().find_map(|(test, other)| {
             let (turns, compare) = counted(facts, range, test, false)?;
+            // Of three tests ptxas keeps them all.
+            let one = writers(facts, other).all(|i| facts[i].op == Operation::Compare);
+            if !one {
+                return None;
+            }
             Some(Bounded { range, turns, compare, both, other })
         })
     };
@@ -196,17 +205,20 @@ fn counted(
         (Some(bound), None) => (other.0?, bound, true),
         _ => return None,
     };
-    let mut own = writers(facts, counter);
-    let (first, second) = (own.next()?, own.next()?);
-    if own.next().is_some()
-        || (start..branch).contains(&first)
-        || !(start..branch).contains(&second)
-    {
+    let inside = |i: &usize| (start..branch).contains(i);
+    let mut own = writers(facts, counter).filter(inside);
+    let second = own.next().filter(|_| own.next().is_none())?;
+    // It starts from one constant, wherever that is.
+    let first = |i: usize| {
+        let begin = &facts[i];
+        let begins = begin.op == Operation::Move && begin.instruction.guard.is_none();
+        begins.then(|| value(begin.arguments.first()?)).flatten()
+    };
+    let mut before = writers(facts, counter).filter(|i| !inside(i)).map(first);
+    let begin = before.next()??;
+    if before.any(|other| other != Some(begin)) {
         return None;
     }
-    let begin = &facts[first];
-    let begins = begin.op == Operation::Move && begin.instruction.guard.is_none();
-    let begin = begins.then(|| value(begin.arguments.first()?)).flatten()?;
     let step = added(&facts[second]).filter(|_| facts[second].instruction.guard.is_none())?;
     let [from, bound] = [begin, bound].map(|n| signed(n, ty));
     let unsigned = matches!(ty, Ty::U16 | Ty::U32 | Ty::U64);

@@ -124,7 +124,17 @@ pub(crate) fn bounded(function: &Function, facts: &mut [Facts<'_>]) {
             });
             readers.count() == 1
         };
-        if size.pow(2).saturating_mul(bounded.turns) > WRITTEN_OUT_AT_MOST
+        // Lanes that other lanes ask for have to be there.
+        let asks = |f: &Facts<'_>| {
+            let class = f.instruction.class;
+            let fence = matches!(
+                class,
+                Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait
+            );
+            fence || matches!(class, Class::Vote | Class::Match) || f.instruction.splits
+        };
+        if facts[start as usize..branch as usize].iter().any(asks)
+            || size.pow(2).saturating_mul(bounded.turns) > WRITTEN_OUT_AT_MOST
             || !alone(bounded.compare)
             || !alone(bounded.both)
         {

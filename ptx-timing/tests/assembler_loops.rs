@@ -365,4 +365,14 @@ fn loops_with_a_bound_are_written_out() {
         assert_eq!(compares(products, turns * 8 / 10), 1, "{products}");
         assert_eq!(compares(products, turns * 12 / 10), 2, "{products}");
     }
+    // Not with a third test, nor with a vote or a fence in a turn.
+    let of = |more: &str, join: &str| {
+        let body = format!(
+            "mov.u32 %r60, 0;\nL: {more}\nsetp.lt.f32 %p1, %f1, %f2; add.s32 %r60, %r60, 1; {join}\n\
+             setp.lt.u32 %p2, %r60, 16; and.pred %p3, %p1, %p2; @%p3 bra L; st.global.u32 [%rd5+4], %r60;"
+        );
+        count(&body, Class::Compare)
+    };
+    let third = "setp.gt.f32 %p5, %f1, 0f3F800000; and.pred %p1, %p1, %p5;";
+    assert_eq!([of("", ""), of("membar.gl;", ""), of("", third)], [1, 2, 3]);
 }
