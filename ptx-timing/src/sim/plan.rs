@@ -366,27 +366,35 @@ pub(super) fn plan(
             in_halves: matches!(class, Class::IntAdd64 | Class::LoadConst),
             access_latency: 0,
         });
-        if let Some(plan) = plans.last_mut().filter(|_| class == Class::LoadMatrix) {
-            let shared = &profile.shared;
-            plan.added = timing.latency.saturating_sub(shared.latency).into();
-            plan.access_latency =
-                (f64::from(shared.extra_step_latency) - shared.step_cycles).max(0.0) as u64;
-        }
-        if let Some(plan) = plans.last_mut().filter(|_| instruction.chooses > 1) {
-            // From the last comparison to the last move.
-            plan.added = plan.issue_cycles + u64::from(issue.guard_latency);
-        }
-        if instruction.one_lane && !instruction.writes.is_empty() {
-            let plan = plans.last_mut().filter(|_| profile.timing_of(Class::Shuffle).is_some());
-            if let (Some(plan), Some((latency, interval))) = (plan, scan(profile)) {
-                plan.added = latency;
-                plan.interval += interval;
-            }
+        if let Some(plan) = plans.last_mut() {
+            add_steps(profile, instruction, timing.latency, plan);
         }
     }
     let wants = wants(issue.operand_words, code, &mut plans);
     let scheduler_cycles = profile.pipes.values().map(|p| p.scheduler_cycles.into()).collect();
     Ok((plans, Pipes { names, per_scheduler, scheduler_cycles, wants }, registers))
+}
+
+/// What takes an instruction's results longer than its class: steps that its machine code goes through.
+fn add_steps(profile: &Profile, instruction: &Instruction, latency: u32, plan: &mut Plan) {
+    if instruction.class == Class::LoadMatrix {
+        let shared = &profile.shared;
+        plan.added = latency.saturating_sub(shared.latency).into();
+        plan.access_latency =
+            (f64::from(shared.extra_step_latency) - shared.step_cycles).max(0.0) as u64;
+    }
+    if instruction.chooses > 1 {
+        // From the last comparison to the last move.
+        plan.added = plan.issue_cycles + u64::from(profile.issue.guard_latency);
+    }
+    let scans = instruction.one_lane && !instruction.writes.is_empty();
+    if scans
+        && profile.timing_of(Class::Shuffle).is_some()
+        && let Some((latency, interval)) = scan(profile)
+    {
+        plan.added = latency;
+        plan.interval += interval;
+    }
 }
 
 /// Says of each instruction whether it fetches operands and what it wants of the pipes; returns what there is to want.
