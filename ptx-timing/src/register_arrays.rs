@@ -205,11 +205,13 @@ impl Kept<'_> {
         // What only stores by index write has no value before the first of all.
         let late = self.elements.iter().filter(|e| !known.contains(e)).copied();
         let mut late: SmallVec<[Register; 2]> = late.collect();
+        let uses = Uses::new(facts);
+        let mut same = HashMap::new();
         for (&(i, at), cost) in self.list.iter().zip(costs) {
             let (store, own) = (stores(&facts[i]), of(facts, (i, at)));
             match at {
                 At::Byte(_) if store && !late.is_empty() => move_words(&mut facts[i], &own),
-                At::Byte(_) => same_registers(facts, i, &own),
+                At::Byte(_) => same_registers(&mut facts[i], &uses, &mut same, &own),
                 At::Indexed => self.choose(cost, &mut facts[i]),
             }
             if store {
@@ -218,6 +220,14 @@ impl Kept<'_> {
                 late.retain(|r| !instruction.writes.contains(r));
                 instruction.writes.extend(std::mem::take(&mut late));
             }
+        }
+        for f in facts.iter_mut() {
+            let rename = |r: &mut Register| *r = same.get(r).copied().unwrap_or(*r);
+            f.instruction.reads.iter_mut().for_each(rename);
+            f.instruction.writes.iter_mut().for_each(rename);
+            f.instruction.guard.iter_mut().for_each(rename);
+            f.arguments.iter_mut().filter_map(|a| a.0.as_mut()).for_each(rename);
+            f.place.iter_mut().filter_map(|p| p.base.as_mut()).for_each(rename);
         }
     }
 
@@ -234,16 +244,18 @@ impl Kept<'_> {
     fn costs(&self, blocks: &[usize], facts: &[Facts<'_>]) -> Vec<Cost> {
         let count = self.elements.len() as u32;
         let mut costs: Vec<Cost> = Vec::with_capacity(self.list.len());
+        // The first access by each index.
+        let mut known: HashMap<Register, usize> = HashMap::new();
         for (n, &(i, at)) in self.list.iter().enumerate() {
             let place = facts[i].place;
             let width = place.map_or(1, |p| p.bytes / WORD).max(1);
             let mut own = Cost { compared: count.div_ceil(width), moved: count };
-            let same = |(other, before): &(usize, At)| {
-                at == At::Indexed
-                    && *before == At::Indexed
-                    && facts[*other].place.and_then(|p| p.base) == place.and_then(|p| p.base)
-            };
-            if let Some(before) = self.list[..n].iter().position(same) {
+            let base = place.and_then(|p| p.base).filter(|_| at == At::Indexed);
+            let before = base.and_then(|b| {
+                let first = *known.entry(b).or_insert(n);
+                (first != n).then_some(first)
+            });
+            if let Some(before) = before {
                 let (other, _) = self.list[before];
                 let load = |i: usize| facts[i].instruction.kind == AccessKind::Load;
                 let more = own.compared.saturating_sub(KEPT_PREDICATES);
@@ -304,31 +316,25 @@ fn move_words(f: &mut Facts<'_>, own: &[Register]) {
 }
 
 /// Where a value is stored that is needed for nothing else, its register is the array's; so it is where one is loaded.
-fn same_registers(facts: &mut [Facts<'_>], i: usize, own: &[Register]) {
-    move_words(&mut facts[i], own);
-    let uses = Uses::new(facts);
-    let Instruction { reads, writes, .. } = &facts[i].instruction;
+/// `same` gets such registers, with the array's.
+fn same_registers(
+    f: &mut Facts<'_>,
+    uses: &Uses,
+    same: &mut HashMap<Register, Register>,
+    own: &[Register],
+) {
+    move_words(f, own);
+    let Instruction { reads, writes, .. } = &f.instruction;
     let store = &writes[..] == own;
-    let values = if store { reads.clone() } else { writes.iter().copied().collect() };
+    let values: &[Register] = if store { reads } else { writes };
     let alone = |r: &Register| {
         let read = uses.uses.get(r).map_or(0, Vec::len);
-        uses.definitions.get(r).is_some_and(|d| d.len() == 1) && (!store || read == 1)
+        let made = uses.definitions.get(r).is_some_and(|d| d.len() == 1);
+        made && (!store || read == 1) && !same.contains_key(r)
     };
-    if values.len() != own.len() || !values.iter().all(alone) {
-        return;
-    }
-    facts[i].folded = true;
-    for f in facts.iter_mut() {
-        let rename = |r: &mut Register| {
-            if let Some(at) = values.iter().position(|v| v == r) {
-                *r = own[at];
-            }
-        };
-        f.instruction.reads.iter_mut().for_each(rename);
-        f.instruction.writes.iter_mut().for_each(rename);
-        f.instruction.guard.iter_mut().for_each(rename);
-        f.arguments.iter_mut().filter_map(|a| a.0.as_mut()).for_each(rename);
-        f.place.iter_mut().filter_map(|p| p.base.as_mut()).for_each(rename);
+    if values.len() == own.len() && values.iter().all(alone) {
+        same.extend(values.iter().copied().zip(own.iter().copied()));
+        f.folded = true;
     }
 }
 
