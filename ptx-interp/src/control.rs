@@ -545,6 +545,11 @@ impl Warp {
     /// A slice went by in which no lane met another. Whether waiting lanes were let go.
     pub(crate) fn lost_patience(&mut self) -> bool {
         if self.waiting == 0 {
+            // Where others have ended, one may wait for another block.
+            if self.live != self.all {
+                self.stall += 1;
+                self.spins |= self.stall >= PATIENCE;
+            }
             return false;
         }
         self.stall += 1;
