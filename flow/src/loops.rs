@@ -1,9 +1,8 @@
 //! Natural loops.
 
-use fixedbitset::FixedBitSet as BitSet;
-
 use crate::dominators::Dominators;
 use crate::graph::{Graph, Node};
+use crate::nest::{Nest, Nested, latches};
 
 /// A loop that is entered through one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,28 +18,19 @@ pub struct Loop {
 /// The loops of a graph, in reverse post-order of their headers: outer ones before those inside. Loops with the same
 /// header are one. A circle that is entered in two places is none.
 pub fn loops(graph: &Graph, dominators: &Dominators) -> Vec<Loop> {
-    let mut found = Vec::new();
-    let mut inside = BitSet::with_capacity(graph.len());
-    for &header in dominators.order() {
-        let back = |p: &Node| dominators.dominates(header, *p);
-        let latches: Vec<Node> = graph.predecessors(header).iter().copied().filter(back).collect();
-        if latches.is_empty() {
-            continue;
+    let nest = Nest::new(graph, dominators);
+    let of = |l: &Nested| Loop {
+        header: l.header,
+        latches: latches(graph, dominators, l.header).collect(),
+        nodes: Vec::new(),
+    };
+    let mut found: Vec<Loop> = nest.loops.iter().map(of).collect();
+    for &node in dominators.order() {
+        let around = |n: &usize| nest.loops[*n].around;
+        for n in std::iter::successors(nest.home[node as usize], around) {
+            found[n].nodes.push(node);
         }
-        let mut nodes = vec![header];
-        inside.insert(header as usize);
-        let mut work = latches.clone();
-        while let Some(node) = work.pop() {
-            if !inside.put(node as usize) {
-                nodes.push(node);
-                // The header dominates the node, so that it reaches all of these that count.
-                let before = graph.predecessors(node).iter();
-                work.extend(before.filter(|p| dominators.position(**p).is_some()));
-            }
-        }
-        nodes.iter().for_each(|n| inside.remove(*n as usize));
-        nodes.sort_unstable_by_key(|n| dominators.position(*n));
-        found.push(Loop { header, latches, nodes });
     }
+    found.reverse();
     found
 }

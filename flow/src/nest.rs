@@ -1,5 +1,5 @@
-//! Which loop each node is in and which loops are around it, without lists of nodes: those of loops in loops are as long
-//! as the depth times the number of nodes.
+//! Which loop each node is in and which loops are around it, without lists of nodes: those of loops in loops are as
+//! long as the depth times the number of nodes.
 
 use crate::dominators::Dominators;
 use crate::graph::{Graph, Node};
@@ -28,11 +28,9 @@ impl Nest {
         let mut nest = Nest { home: vec![None; graph.len()], loops: Vec::new() };
         // For each node the header of the outermost loop around it that was found, in a few steps; and that loop.
         let mut above: Vec<Node> = (0..graph.len() as Node).collect();
-        let mut outermost = vec![None; graph.len()];
+        let mut outermost: Vec<Option<usize>> = vec![None; graph.len()];
         for &header in dominators.order().iter().rev() {
-            let back = |p: &Node| dominators.dominates(header, *p);
-            let mut work: Vec<Node> =
-                graph.predecessors(header).iter().copied().filter(back).collect();
+            let mut work: Vec<Node> = latches(graph, dominators, header).collect();
             if work.is_empty() {
                 continue;
             }
@@ -44,10 +42,7 @@ impl Nest {
                     continue;
                 }
                 match outermost[top as usize] {
-                    Some(inner) => {
-                        let inner: &mut Nested = &mut nest.loops[inner];
-                        inner.around = Some(own);
-                    }
+                    Some(inner) => nest.loops[inner].around = Some(own),
                     None => nest.home[top as usize] = Some(own),
                 }
                 above[top as usize] = header;
@@ -60,6 +55,16 @@ impl Nest {
         }
         nest
     }
+}
+
+/// The nodes with an edge back to a header, in ascending order.
+pub(crate) fn latches<'a>(
+    graph: &'a Graph,
+    dominators: &'a Dominators,
+    header: Node,
+) -> impl Iterator<Item = Node> + 'a {
+    let back = move |p: &Node| dominators.dominates(header, *p);
+    graph.predecessors(header).iter().copied().filter(back)
 }
 
 /// The last node above a node; the way there is half as long the next time.

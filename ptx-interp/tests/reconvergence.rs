@@ -119,3 +119,24 @@ fn lanes_return_from_loops_of_functions() {
     let found: Vec<_> = found.into_iter().flat_map(|s| s.0).collect();
     assert_eq!(found, [(u32::MAX, out)]);
 }
+
+/// A lane that polls for other blocks keeps its processor for short turns, whether the others of its warp have ended or
+/// wait for it.
+#[test]
+fn lanes_that_poll_have_short_turns() {
+    let steps = |end: &str| {
+        let text = format!(
+            ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+             ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+             atom.global.add.u32 %r2, [%rd1], 1; mov.u32 %r3, %nctaid.x;
+             POLL: ld.relaxed.gpu.global.u32 %r2, [%rd1]; setp.lt.u32 %p2, %r2, %r3; @%p2 bra POLL;
+             END: {end} ret;"
+        );
+        let k = kernel(&module("sm_80", ".param .u64 out", &text));
+        let mut b = Bench::new(8, 32);
+        b.buffer(&[0; 2]);
+        b.run(&k).warp_instructions
+    };
+    let (ended, waiting) = (steps(""), steps("st.global.u32 [%rd1+4], %r1;"));
+    assert!(ended <= 2 * waiting, "{ended} {waiting}");
+}

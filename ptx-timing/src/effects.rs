@@ -26,6 +26,12 @@ pub(crate) enum MemoryEffect {
     Fence,
 }
 
+/// Whether nothing that touches memory moves across.
+pub(crate) fn fences(class: Class) -> bool {
+    let fence = matches!(class, Class::FenceBlock | Class::FenceDevice | Class::FenceSystem);
+    fence || class == Class::WarpgroupWait
+}
+
 pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
     let instruction = &code.instructions[pc];
     let shared = matches!(
@@ -37,9 +43,7 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
         _ if instruction.orders => MemoryEffect::Fence,
         _ if instruction.spill => MemoryEffect::None,
         Class::Barrier | Class::WarpSync => MemoryEffect::Sync,
-        Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait => {
-            MemoryEffect::Fence
-        }
+        class if fences(class) => MemoryEffect::Fence,
         Class::Shuffle => MemoryEffect::Shuffle,
         Class::Vote | Class::Match | Class::Redux => MemoryEffect::Lanes,
         Class::LoadConst | Class::Texture => MemoryEffect::None,

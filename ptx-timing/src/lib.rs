@@ -32,6 +32,7 @@ mod effects;
 pub mod event;
 mod facts;
 mod flights;
+mod fold;
 mod fragments;
 mod fuse;
 mod half_pairs;

@@ -1,11 +1,12 @@
 //! Arrays of a thread that the assembler keeps in registers though they are indexed.
 //!
-//! Read off ptxas 13.5 for sm_90 with some 3,000 kernels made for it: arrays of 2 to 63 words, one to sixteen accesses by
-//! index in and out of loops, 20 to 500 instructions around them. An access compares its index with that of each word and
-//! moves the one that is meant, under a predicate: two machine instructions for a word. An array is kept in registers
-//! where that costs no more than the function does: a word of an access counts as one, two words of each are free, a turn
-//! of a loop counts sixteen times, and a pointer that several instructions make counts 0.7 for each. Arrays of bytes and
-//! of 64 bits that are indexed stay in memory.
+//! Read off ptxas 13.5 for sm_90 with some 3,000 kernels made for it: arrays of 2 to 63 words, one to sixteen accesses
+//! by index in and out of loops, 20 to 500 instructions around them; four of these shapes differ by a word at most from
+//! sm_75 to sm_120. An access compares its index with that of each word and moves the one that is meant, under a
+//! predicate: two machine instructions for a word. An array is kept in registers where that costs no more than the
+//! function does: a word of an access counts as one, two words of each are free, a turn of a loop counts sixteen times,
+//! and a pointer that several instructions make counts 0.7 for each. Arrays of bytes and of 64 bits that are indexed
+//! stay in memory.
 
 use std::collections::{HashMap, HashSet};
 

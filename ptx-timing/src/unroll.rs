@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use ptx_isa::{Class, Operation, Reach, Ty};
 use ptx_parse::code::{Flow, Function};
 
+use crate::effects::fences;
 use crate::event::Register;
 use crate::facts::Facts;
 use crate::loop_body::{Body, Folds, SharedLoad};
@@ -41,6 +42,10 @@ const WRITTEN_OUT: u32 = 384;
 
 /// ... nor with those more than these.
 const WRITTEN_OUT_AT_ALL: u32 = 2000;
+
+/// A loop with a number of turns at most is written out if the square of a turn's instructions, times the turns, is no
+/// more than this: 24,200 to 31,900 for turns of 6 to 56 instructions.
+const WRITTEN_OUT_AT_MOST: usize = 25_600;
 
 /// A loop with too many turns for that has so many instructions in a block, with those that are left over, ...
 const SOME: u32 = 350;
@@ -106,12 +111,8 @@ pub(crate) struct Rules<'a> {
     pub aligned: &'a HashMap<Register, u32>,
 }
 
-/// A loop with a number of turns at most is written out if the square of a turn's instructions, times the turns, is no
-/// more than this: 24,200 to 31,900 for turns of 6 to 56 instructions.
-const WRITTEN_OUT_AT_MOST: usize = 25_600;
-
-/// Loops that are written out though lanes may leave them in each turn: the counter is known there, and nothing compares
-/// it.
+/// Loops that are written out though lanes may leave them in each turn: the counter is known there, and nothing
+/// compares it.
 pub(crate) fn bounded(function: &Function, facts: &mut [Facts<'_>]) {
     for bounded in trips::bounded(function, facts) {
         let Range { start, branch, .. } = bounded.range;
@@ -127,11 +128,7 @@ pub(crate) fn bounded(function: &Function, facts: &mut [Facts<'_>]) {
         // Lanes that other lanes ask for have to be there.
         let asks = |f: &Facts<'_>| {
             let class = f.instruction.class;
-            let fence = matches!(
-                class,
-                Class::FenceBlock | Class::FenceDevice | Class::FenceSystem | Class::WarpgroupWait
-            );
-            fence || matches!(class, Class::Vote | Class::Match) || f.instruction.splits
+            fences(class) || matches!(class, Class::Vote | Class::Match) || f.instruction.splits
         };
         if facts[start as usize..branch as usize].iter().any(asks)
             || size.pow(2).saturating_mul(bounded.turns) > WRITTEN_OUT_AT_MOST
