@@ -201,8 +201,8 @@ fn loops_of_unknown_turns_are_repeated() {
     assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
 }
 
-/// Indices of several turns differ by a constant, but not the addresses that a product of 64 bits makes of them: 32 bits
-/// may go around. Each turn computes its own, beside the text's turn, four, two, and what comes behind.
+/// Indices of several turns differ by a constant, but not the addresses that a product of 64 bits makes of them: 32
+/// bits may go around. Each turn computes its own, beside the text's turn, four, two, and what comes behind.
 #[test]
 fn wide_addresses_are_computed_in_each_turn() {
     let products = |load: &str| {
