@@ -13,6 +13,7 @@
 //! their operands.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use ptx_isa::effect::{BarKind, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
@@ -20,6 +21,7 @@ use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Kind, Operation};
 use ptx_parse::code::{Flow, Function, Inst, Program};
 
+use crate::arguments;
 use crate::assemble::{alignments, assemble};
 use crate::budget::Budget;
 use crate::chains;
@@ -243,7 +245,8 @@ impl KernelCode {
         self.steps.push(steps);
     }
 
-    /// Marks instructions whose results nothing else writes.
+    /// Marks guarded instructions behind which nothing is left of what their results held before: those whose results
+    /// nothing else writes, and the first of two of which one or the other writes.
     fn find_only(&mut self) {
         let mut made = vec![0_u32; self.words.len()];
         for w in self.code.instructions.iter().flat_map(|i| &i.writes) {
@@ -252,6 +255,28 @@ impl KernelCode {
         for i in &mut self.code.instructions {
             i.only = i.writes.iter().all(|w| made[*w as usize] == 1);
         }
+        let Code { instructions, leaders, .. } = &mut self.code;
+        let ends = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
+        for (first, end) in leaders.iter().zip(ends) {
+            for pc in *first..end {
+                let other = live::other_half(&instructions[pc as usize..end as usize]);
+                instructions[pc as usize].only |= other;
+            }
+        }
+    }
+
+    /// The machine instructions of a block of the text, as if its branches were: where the text has no guard, there is
+    /// none.
+    fn of_text(&self, f: u32, function: &Function, block: Range<u32>) -> Vec<Instruction> {
+        let of = |i: u32| {
+            let mut own = self.code.instructions[self.pc(f, i)? as usize].clone();
+            own.writes.extend(std::mem::take(&mut own.yields));
+            if function.insts[i as usize].guard.is_none() && own.guard.is_some() {
+                own.reads.extend(own.guard.take());
+            }
+            Some(own)
+        };
+        block.filter_map(of).collect()
     }
 
     /// Finds what lives behind each basic block, what lives behind the last of the text's blocks in it, and what
@@ -263,14 +288,20 @@ impl KernelCode {
         let ends: Vec<Vec<live::Set>> = (0..)
             .zip(&program.functions)
             .map(|(f, function)| {
-                live::at_block_ends(function, registers, |b: usize| {
-                    let block = &function.blocks[b];
-                    let pcs = (block.start..block.end).filter_map(move |i| own.pc(f, i));
-                    pcs.map(|pc| &instructions[pc as usize]).collect::<Vec<_>>().into_iter()
-                })
+                let text: Vec<Vec<Instruction>> = function
+                    .blocks
+                    .iter()
+                    .map(|b| own.of_text(f, function, b.start..b.end))
+                    .collect();
+                live::at_block_ends(function, registers, |b: usize| text[b].iter())
             })
             .collect();
         let loops: Vec<Vec<(u32, u32)>> = program.functions.iter().map(loops).collect();
+        // A wide multiply-add's addend; its factors are loaded once.
+        let mut argument = self.arguments();
+        argument.retain(|r| self.words(*r) == 2);
+        // Those that take arguments which their own block loads.
+        let mut loads = Vec::new();
         let leaders = &self.code.leaders;
         let stops = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
         let found = leaders.iter().zip(stops).map(|(first, stop)| {
@@ -284,16 +315,31 @@ impl KernelCode {
             let around =
                 loops[f as usize].iter().filter(|(start, end)| (*start..*end).contains(&at));
             let innermost = around.min_by_key(|(start, end)| end - start);
-            let mut reads: Vec<Register> = innermost
-                .into_iter()
-                .flat_map(|(start, end)| (*start..*end).filter_map(|i| self.pc(f, i)))
-                .flat_map(|pc| instructions[pc as usize].reads.iter().copied())
-                .collect();
+            let Some(&(start, end)) = innermost else { return (lives, Vec::new()) };
+            let turn: Vec<u32> = (start..end).filter_map(|i| self.pc(f, i)).collect();
+            // Several turns in one block, or the text's one.
+            let own = if (stop - first) as usize > turn.len() {
+                (*first..stop).collect()
+            } else {
+                turn.clone()
+            };
+            let inside = |l: &(u32, u32)| *l != (start, end) && (start..end).contains(&l.0);
+            let ahead = !loops[f as usize].iter().any(inside)
+                && arguments::go_ahead(own.iter().map(|pc| &instructions[*pc as usize]));
+            if !ahead {
+                loads.extend(arguments::first_users(*first..stop, instructions, &argument));
+            }
+            let reads = turn.iter().flat_map(|pc| instructions[*pc as usize].reads.iter().copied());
+            let mut reads: Vec<Register> =
+                reads.filter(|r| ahead || !argument.contains(r)).collect();
             reads.sort_unstable();
             reads.dedup();
             (lives, reads)
         });
         (self.code.lives, self.code.looped) = found.unzip();
+        for pc in loads {
+            self.code.instructions[pc as usize].extra_slots += 1;
+        }
     }
 
     /// Keeps values in local memory so that registers hold no more than so many words.

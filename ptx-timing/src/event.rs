@@ -68,6 +68,9 @@ pub struct Instruction {
     pub compares: bool,
     /// Nothing else writes its results: under a guard, lanes that are off have no older value to keep.
     pub only: bool,
+    /// What it writes in the text, though not in machine code: it is on one side of an if of which all are executed, and
+    /// the other one loads it.
+    pub yields: SmallVec<[Register; 4]>,
     /// Loads or stores a value that has no register: no other access meets its address.
     pub spill: bool,
     /// Loads or stores a part of a matrix for `wmma`: a machine instruction for each of its accesses.
@@ -108,6 +111,7 @@ impl Instruction {
             read_only: false,
             compares: false,
             only: false,
+            yields: SmallVec::new(),
             spill: false,
             fragment: false,
             splits: false,

@@ -14,6 +14,7 @@
 pub mod access;
 mod addresses;
 mod allocate;
+mod arguments;
 mod assemble;
 pub mod atomic;
 pub mod banks;

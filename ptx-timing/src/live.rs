@@ -4,6 +4,21 @@ use ptx_parse::code::Function;
 
 use crate::event::{Instruction, Register};
 
+/// Whether the first of some instructions writes under a guard what one of the others writes under the opposite guard:
+/// with the same one, something would have to read it in between.
+pub(crate) fn other_half(list: &[Instruction]) -> bool {
+    let Some((first, rest)) = list.split_first() else { return false };
+    let Some(guard) = first.guard.filter(|_| !first.writes.is_empty()) else { return false };
+    let touches = |i: &&Instruction| {
+        let all = |list: &[Register]| first.writes.iter().any(|w| list.contains(w));
+        all(&i.reads) || all(&i.writes) || i.writes.contains(&guard)
+    };
+    rest.iter().find(touches).is_some_and(|i| {
+        let written = first.writes.iter().all(|w| i.writes.contains(w) && !i.reads.contains(w));
+        written && i.guard == Some(guard)
+    })
+}
+
 /// A set of registers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Set(Vec<u64>);

@@ -124,8 +124,9 @@ impl Graph {
         while let Some(first) = clock.next() {
             clock.now = clock.now.max(first);
             let could = clock.ready.iter().filter(|i| clock.start(**i) <= clock.now);
-            let best =
-                could.max_by_key(|i| (!clock.short(**i), self.height[**i as usize], Reverse(**i)));
+            let best = could.max_by_key(|i| {
+                (!clock.short(**i), clock.frees(**i), self.height[**i as usize], Reverse(**i))
+            });
             let Some(&best) = best else { break };
             // Where there is no predicate left, the time passes until one is.
             let others = clock.ready.iter().filter(|i| !clock.short(**i));
@@ -235,7 +236,7 @@ impl Graph {
                 clock.earliest[**i as usize] <= clock.now && (**i == next || !clock.short(**i))
             };
             let mut others: Vec<u32> = clock.ready.iter().filter(could).copied().collect();
-            others.sort_by_key(|i| (Reverse(self.height[*i as usize]), *i));
+            others.sort_by_key(|i| (!clock.frees(*i), Reverse(self.height[*i as usize]), *i));
             let (needed, early): (Vec<u32>, Vec<u32>) =
                 others.into_iter().partition(|i| *i == next || rest.frees(*i));
             let waits = |i: &u32| flights.full() && loads_words(&piece.list[*i as usize]);
@@ -316,6 +317,12 @@ impl<'a> Clock<'a> {
     /// Whether an instruction has to wait for a predicate to become free.
     fn short(&self, i: u32) -> bool {
         self.predicates >= PREDICATES && self.graph.made[i as usize] > 0
+    }
+
+    /// Whether an instruction is the last one to read a predicate while all are in use.
+    fn frees(&self, i: u32) -> bool {
+        let last = |maker: &u32| self.unread[*maker as usize] == 1;
+        self.predicates >= PREDICATES && self.graph.guards[i as usize].iter().any(last)
     }
 
     /// When an instruction has its operands and its pipe.

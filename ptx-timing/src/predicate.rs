@@ -3,7 +3,7 @@
 use ptx_isa::Class;
 use ptx_parse::code::{BasicBlock, Flow, Function};
 
-use crate::event::Register;
+use crate::event::{Instruction, Register};
 use crate::facts::{Facts, Predicated};
 use crate::profile::Assembler;
 use crate::uniform;
@@ -153,7 +153,9 @@ fn loads_last(facts: &mut [Facts<'_>], sides: [(u32, u32); 2]) {
             .collect();
         for f in &mut facts[one.0 as usize..one.1 as usize] {
             if !f.instruction.class.is_memory() {
-                f.instruction.writes.retain(|w| !loaded.contains(w));
+                let Instruction { writes, yields, .. } = &mut f.instruction;
+                yields.extend(writes.iter().copied().filter(|w| loaded.contains(w)));
+                writes.retain(|w| !loaded.contains(w));
             }
         }
     }

@@ -12,6 +12,8 @@ pub(crate) struct Sizes {
     /// where it does last, they are in use. Special registers are such, and the arguments that a
     /// multiply-add takes besides another constant; other arguments are operands as they are.
     fetched: Vec<bool>,
+    /// Whether it only ever holds an argument of the kernel and takes registers.
+    arguments: Vec<bool>,
     /// Whether what is done by a routine needs more registers meanwhile.
     routines: bool,
 }
@@ -51,11 +53,17 @@ impl Sizes {
             })
             .collect();
         let fetched = derived(code, &words, fetched);
-        Self { words, fetched, routines }
+        let arguments =
+            (0..count).map(|r| argument[r] && !special[r] && !made[r] && words[r] > 0).collect();
+        Self { words, fetched, arguments, routines }
     }
 
     pub fn of(&self, register: Register) -> u32 {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
+    }
+
+    pub fn argument(&self, register: Register) -> bool {
+        self.arguments.get(register as usize).copied().unwrap_or(false)
     }
 
     pub fn fetched(&self, register: Register) -> bool {

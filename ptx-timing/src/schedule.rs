@@ -6,6 +6,7 @@
 //! critical path, as an assembler does, under the dependences of registers and memory.
 
 use crate::allocate::Allocator;
+use crate::arguments;
 use crate::event::{Code, Event, Register};
 use crate::flights::{Choice, SHARED_WORDS, USUAL, flights};
 use crate::live;
@@ -73,7 +74,7 @@ impl Schedule {
     /// and those that some piece cannot do without with a few loads under way, up to the next number that costs a
     /// block; it takes fewer loads ahead where these do not last.
     pub fn new(profile: &Profile, code: &Code, registers: u32) -> Self {
-        let spans = spans(code);
+        let mut spans = spans(code);
         let saves = profile.assembler.saves_registers;
         let sizes = Sizes::new(code, saves);
         let (budget, own) = (&code.budget, profile.assembler.own_registers);
@@ -84,6 +85,9 @@ impl Schedule {
             _ => registers.max(free),
         };
         let mut room = room.saturating_sub(own);
+        if saves {
+            spans.iter_mut().for_each(|span| span.load_arguments(code, &sizes, free));
+        }
         let mut orders = Vec::with_capacity(spans.len());
         for span in &spans {
             let graph = Graph::new(profile, code, span.start..span.stop);
@@ -208,6 +212,20 @@ impl Schedule {
 }
 
 impl Span {
+    /// Leaves as many arguments in registers throughout a loop as there is room for.
+    fn load_arguments(&mut self, code: &Code, sizes: &Sizes, registers: u32) {
+        let text: Vec<u32> = (0..(self.stop - self.start) as u32).collect();
+        loop {
+            let Some(piece) = self.piece(code) else { return };
+            if arguments::fit(piece.peak(&text, sizes), registers) {
+                return;
+            }
+            let argument = (0..self.looped.len()).filter(|at| sizes.argument(self.looped[*at]));
+            let Some(least) = argument.min_by_key(|at| sizes.of(self.looped[*at])) else { return };
+            self.looped.remove(least);
+        }
+    }
+
     fn piece<'a>(&'a self, code: &'a Code) -> Option<Piece<'a>> {
         let list = &code.instructions[self.start..self.stop];
         self.end.clone().map(|end| Piece { list, end, looped: &self.looped })

@@ -1,0 +1,106 @@
+//! Arguments in loops, and values of which one side of an if or the other writes, against what ptxas 13.5 makes of the
+//! same kernels.
+
+mod common {
+    pub mod small;
+}
+
+use common::small::translate;
+use ptx_isa::Class;
+
+/// A loop that loads a word and, at places which that says, one from each of so many arguments; besides, multiply-adds,
+/// and values that live through the loop.
+fn gathers(arguments: usize, multiplies: usize, values: usize) -> String {
+    let list = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
+    let names = list(arguments + 1, &|i| format!(".param .u64 p{i}, "));
+    let loads = list(arguments, &|i| {
+        format!(
+            "ld.param.u64 %rd{0}, [p{1}]; cvta.to.global.u64 %rd{2}, %rd{0};\n",
+            20 + i,
+            i + 1,
+            40 + i
+        )
+    });
+    let kept =
+        list(values, &|i| format!("ld.global.u32 %r{}, [%rd5+{}];\n", 200 + i, 4096 * i + 512));
+    let uses = list(arguments, &|i| {
+        format!(
+            "mul.wide.s32 %rd{0}, %r10, 4; add.s64 %rd{1}, %rd{2}, %rd{0}; ld.global.u32 %r{3}, [%rd{1}];\n\
+             xor.b32 %r3, %r3, %r{3};\n",
+            60 + i,
+            80 + i,
+            40 + i,
+            20 + i
+        )
+    });
+    let work = "mad.lo.s32 %r3, %r3, %r10, %r3;\n".repeat(multiplies);
+    let stores =
+        list(values, &|i| format!("st.global.u32 [%rd5+{}], %r{};\n", 4096 * i + 4, 200 + i));
+    format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k({names}.param .u32 n) {{\n\
+         .reg .u64 %rd<99>; .reg .u32 %r<300>; .reg .pred %p<9>;\n\
+         ld.param.u64 %rd1, [p0]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n\
+         mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd2, %rd4; mov.u32 %r3, %r2; mov.u32 %r4, 0;\n{loads}{kept}\
+         L: ld.global.u32 %r10, [%rd5];\n{uses}{work}add.u32 %r4, %r4, 1; add.s64 %rd5, %rd5, %rd4;\n\
+         setp.lt.u32 %p1, %r4, %r1; .pragma \"nounroll\"; @%p1 bra L;\n{stores}st.global.u32 [%rd2], %r3; ret; }}\n"
+    )
+}
+
+/// Arguments that a turn loads itself, those of 64 bits.
+#[test]
+fn loops_that_wait_for_memory_load_their_arguments() {
+    let loads = |arguments, multiplies| {
+        let (_, code) = translate(&gathers(arguments, multiplies, 0));
+        let slots = |i: &&ptx_timing::event::Instruction| i.class == Class::IntMulWide;
+        code.code.instructions.iter().filter(slots).map(|i| i.extra_slots).sum::<u32>()
+    };
+    // Arguments, the most multiply-adds with which ptxas loads all of them in each turn, the fewest with which it loads
+    // none there.
+    for (arguments, inside, ahead) in [(4, 0, 4), (5, 2, 5), (6, 4, 8), (8, 6, 12), (10, 10, 16)] {
+        assert_eq!(loads(arguments, inside), arguments as u32, "{arguments}");
+        assert_eq!(loads(arguments, ahead), 0, "{arguments}");
+    }
+    assert_eq!([1, 2, 3].map(|arguments| loads(arguments, 1)), [0, 0, 0]);
+}
+
+/// Values that live through the loop, and the registers of ptxas: two arguments take some as far as there are.
+#[test]
+fn arguments_take_no_registers_where_these_are_short() {
+    let values = [0, 4, 8, 12, 16, 20, 24, 32, 40];
+    let estimates = values.map(|values| translate(&gathers(2, 12, values)).0);
+    // ptxas has 20, 28 and 32 for the first three: it loads all words before it takes any.
+    assert_eq!(estimates, [18, 22, 26, 32, 32, 32, 40, 48, 56]);
+}
+
+/// Words that are loaded where an index is small and 0 elsewhere: before the if nothing of them lives.
+#[test]
+fn ifs_leave_nothing_of_what_was_before() {
+    let one = |i: usize| {
+        format!(
+            "add.s32 %r{2}, %r3, {3}; setp.gt.u32 %p1, %r{2}, 63; @%p1 bra E{i};\n\
+             ld.global.u32 %r{0}, [%rd5+{1}]; bra.uni D{i};\nE{i}: mov.u32 %r{0}, 0;\nD{i}:\n",
+            200 + i,
+            64 * i,
+            100 + i,
+            8 * i
+        )
+    };
+    let ifs: String = (0..24).map(one).collect();
+    let sums: String =
+        (0..24).map(|i| format!("mad.lo.s32 %r6, %r6, %r4, %r{};\n", 200 + i)).collect();
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {{\n\
+         .reg .u64 %rd<99>; .reg .u32 %r<300>; .reg .pred %p<9>;\n\
+         ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n\
+         mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd2, %rd4; mov.u32 %r3, %r2; mov.u32 %r4, 1; mov.u32 %r5, 0;\n\
+         L: mad.lo.s32 %r4, %r4, %r3, %r1; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r1; .pragma \"nounroll\";\n\
+         @%p2 bra L;\nmov.u32 %r6, %r4;\n{ifs}{sums}st.global.u32 [%rd2], %r6; ret; }}\n"
+    );
+    if let Some(file) = std::env::var_os("PTX_OUT") {
+        std::fs::write(file, &text).unwrap();
+    }
+    let (_, code) = translate(&text);
+    // Behind the loop's block.
+    let lives = &code.code.lives[1];
+    assert!(lives.len() <= 8, "{} live behind the loop", lives.len());
+}
