@@ -126,7 +126,6 @@ impl KernelCode {
         }
         out.code.words = out.words.clone();
         out.code.budget = Budget::new(program);
-        out.find_only();
         out.find_lives(program);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
         // Functions may call themselves.
@@ -211,6 +210,7 @@ impl KernelCode {
             aligned: &aligned,
         };
         let repeated = unroll::candidates(rules, &program.source, function, &trips, &facts);
+        let start = self.code.instructions.len();
         let mut steps = Vec::with_capacity(function.insts.len());
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
@@ -234,6 +234,7 @@ impl KernelCode {
             let place = place.and_then(|p| Some((p.base?, p.offset, p.bytes)));
             self.code.instructions.push(Instruction { place, ..facts.instruction });
         }
+        self.find_only(start);
         for candidate in &repeated {
             let Code { instructions, leaders, .. } = &mut self.code;
             let pc = |i: u32| steps.get(i as usize).and_then(|s: &Step| s.pc);
@@ -245,22 +246,23 @@ impl KernelCode {
         self.steps.push(steps);
     }
 
-    /// Marks guarded instructions behind which nothing is left of what their results held before: those whose results
-    /// nothing else writes, and the first of two of which one or the other writes.
-    fn find_only(&mut self) {
-        let mut made = vec![0_u32; self.words.len()];
-        for w in self.code.instructions.iter().flat_map(|i| &i.writes) {
-            made[*w as usize] += 1;
-        }
-        for i in &mut self.code.instructions {
-            i.only = i.writes.iter().all(|w| made[*w as usize] == 1);
-        }
+    /// Marks guarded instructions from a number on behind which nothing is left of what their results held before: those
+    /// whose results nothing else writes, and the first of two of which one or the other writes.
+    fn find_only(&mut self, start: usize) {
         let Code { instructions, leaders, .. } = &mut self.code;
-        let ends = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
-        for (first, end) in leaders.iter().zip(ends) {
-            for pc in *first..end {
-                let other = live::other_half(&instructions[pc as usize..end as usize]);
-                instructions[pc as usize].only |= other;
+        let mut made: HashMap<Register, u32> = HashMap::new();
+        for w in instructions[start..].iter().flat_map(|i| &i.writes) {
+            *made.entry(*w).or_default() += 1;
+        }
+        for i in &mut instructions[start..] {
+            i.only = i.writes.iter().all(|w| made[w] == 1);
+        }
+        let own = leaders.iter().map(|l| *l as usize).filter(|l| *l >= start);
+        let ends = own.clone().skip(1).chain([instructions.len()]);
+        for (first, end) in own.zip(ends) {
+            let block = &mut instructions[first..end];
+            for at in 0..block.len() {
+                block[at].only |= live::replaced(block, at);
             }
         }
     }

@@ -4,19 +4,18 @@ use ptx_parse::code::Function;
 
 use crate::event::{Instruction, Register};
 
-/// Whether the first of some instructions writes under a guard what one of the others writes under the opposite guard:
-/// with the same one, something would have to read it in between.
-pub(crate) fn other_half(list: &[Instruction]) -> bool {
-    let Some((first, rest)) = list.split_first() else { return false };
-    let Some(guard) = first.guard.filter(|_| !first.writes.is_empty()) else { return false };
-    let touches = |i: &&Instruction| {
-        let all = |list: &[Register]| first.writes.iter().any(|w| list.contains(w));
-        all(&i.reads) || all(&i.writes) || i.writes.contains(&guard)
-    };
-    rest.iter().find(touches).is_some_and(|i| {
-        let written = first.writes.iter().all(|w| i.writes.contains(w) && !i.reads.contains(w));
-        written && i.guard == Some(guard)
-    })
+/// Whether nothing is left of what the results of a guarded instruction of a block held before: on the other side of its
+/// if they are written, too, behind it under the opposite guard (with the same one, something would have to read them in
+/// between), or wherever machine code does not need that.
+pub(crate) fn replaced(block: &[Instruction], at: usize) -> bool {
+    let own = &block[at];
+    let Some(guard) = own.guard.filter(|_| !own.writes.is_empty()) else { return false };
+    let all = |list: &[Register]| own.writes.iter().all(|w| list.contains(w));
+    let any = |list: &[Register]| own.writes.iter().any(|w| list.contains(w));
+    let touches = |i: &&Instruction| any(&i.reads) || any(&i.writes) || i.writes.contains(&guard);
+    let next = block[at + 1..].iter().find(touches);
+    next.is_some_and(|i| i.guard == Some(guard) && all(&i.writes) && !any(&i.reads))
+        || block.iter().any(|i| i.guard == Some(guard) && all(&i.yields))
 }
 
 /// A set of registers.

@@ -76,6 +76,11 @@ impl Graph {
         let guards_after = u64::from(profile.issue.guard_latency);
         // Control stays where it is, at the end, as does what ends a block.
         let control = |i: usize| list[i].class == Class::Branch || list[i].splits;
+        let barrier = |i: usize| list[i].class == Class::Barrier;
+        // How many barriers are ahead of each instruction.
+        let ahead: Vec<usize> = (0..n)
+            .scan(0, |count, i| Some(std::mem::replace(count, *count + usize::from(barrier(i)))))
+            .collect();
         for late in 0..n {
             let l = &list[late];
             for early in 0..late {
@@ -90,6 +95,8 @@ impl Graph {
                     () if guard.is_some() => latencies[early].max(guards_after),
                     () if raw => latencies[early],
                     () if war || waw || memory || control(late) || control(early) => 1,
+                    // ptxas 13.5 makes what is needed behind a barrier ahead of it, but not two barriers ahead.
+                    () if barrier(early) && ahead[late] > ahead[early] + 1 => 1,
                     () => continue,
                 };
                 successors[early].push((late, distance));
@@ -314,15 +321,20 @@ impl<'a> Clock<'a> {
         Self { graph, now: 0, waits, earliest, ready, issued, order, free, unread, predicates }
     }
 
-    /// Whether an instruction has to wait for a predicate to become free.
-    fn short(&self, i: u32) -> bool {
-        self.predicates >= PREDICATES && self.graph.made[i as usize] > 0
+    /// Predicates that an instruction is the last one to read.
+    fn freed(&self, i: u32) -> usize {
+        let makers = &self.graph.guards[i as usize];
+        makers.iter().filter(|maker| self.unread[**maker as usize] == 1).count()
     }
 
-    /// Whether an instruction is the last one to read a predicate while all are in use.
+    /// Whether an instruction has to wait for a predicate to become free. It may take the place of one that it reads.
+    fn short(&self, i: u32) -> bool {
+        self.graph.made[i as usize] > 0 && self.predicates >= PREDICATES + self.freed(i)
+    }
+
+    /// Whether an instruction frees a predicate while all are in use.
     fn frees(&self, i: u32) -> bool {
-        let last = |maker: &u32| self.unread[*maker as usize] == 1;
-        self.predicates >= PREDICATES && self.graph.guards[i as usize].iter().any(last)
+        self.predicates >= PREDICATES && self.freed(i) > 0
     }
 
     /// When an instruction has its operands and its pipe.

@@ -327,7 +327,7 @@ impl Renaming {
         }
         own.guard = own.guard.as_ref().map(name);
         for w in &mut own.writes {
-            if instruction.guard.is_some() {
+            if !instruction.replaces() {
                 *w = now.get(w).copied().unwrap_or(*w);
             } else if last {
                 now.remove(w);

@@ -347,6 +347,30 @@ mod tests {
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
     }
 
+    /// Twelve loads, each under a predicate that two comparisons make one after the other: the second one may take the
+    /// place of the first, and no load waits for the sum of another one.
+    #[test]
+    fn predicates_are_made_in_the_place_of_others() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let (address, bound) = (0, 1);
+        let mut instructions = Vec::new();
+        for i in 0..12 {
+            let (first, both, value) = (20 + i, 40 + i, 60 + i);
+            instructions.push(Instruction::new(Class::Compare, &[first], &[address, bound]));
+            instructions.push(Instruction::new(Class::Compare, &[both], &[address, first]));
+            let load = Instruction::new(Class::LoadGlobal, &[value], &[address]);
+            instructions.push(load.guarded(both));
+            instructions.push(Instruction::new(Class::Move, &[], &[]).guarded(both));
+            instructions.push(Instruction::new(Class::F32Add, &[80 + i], &[value]));
+        }
+        let words = (0..100).map(|r| u8::from(!(20..60).contains(&r))).collect();
+        let code = Code { instructions, leaders: vec![0], words, ..Code::default() };
+        let order = Schedule::new(&profile, &code, 255).blocks[0].1.clone();
+        let place = |i: u32| order.iter().position(|o| *o == i);
+        let last = (0..12).filter_map(|i| place(5 * i + 2)).max();
+        assert!((0..12).all(|i| place(5 * i + 4) > last), "{order:?}");
+    }
+
     /// No more than seven predicates are in use at once.
     #[test]
     fn a_warp_has_seven_predicates() {
