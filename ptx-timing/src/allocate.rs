@@ -163,14 +163,17 @@ pub(crate) struct Allocator<'a> {
     piece: &'a Piece<'a>,
     sizes: &'a Sizes,
     tuples: Tuples,
-    /// For each single word what else the instructions that take it take.
-    partners: HashMap<Register, Vec<Vec<Register>>>,
+    partners: &'a Partners,
 }
 
-impl<'a> Allocator<'a> {
-    pub fn new(piece: &'a Piece<'a>, sizes: &'a Sizes) -> Self {
+/// For each single word what else the instructions that take it take.
+#[derive(Debug, Default)]
+pub(crate) struct Partners(HashMap<Register, Vec<Vec<Register>>>);
+
+impl Partners {
+    pub fn new(list: &[Instruction], sizes: &Sizes) -> Self {
         let mut partners = HashMap::<Register, Vec<Vec<Register>>>::new();
-        for i in piece.list {
+        for i in list {
             let mut reads: Vec<Register> =
                 i.reads.iter().copied().filter(|r| sizes.of(*r) > 0).collect();
             reads.sort_unstable();
@@ -183,6 +186,12 @@ impl<'a> Allocator<'a> {
                 partners.entry(r).or_default().push(others);
             }
         }
+        Self(partners)
+    }
+}
+
+impl<'a> Allocator<'a> {
+    pub fn new(piece: &'a Piece<'a>, sizes: &'a Sizes, partners: &'a Partners) -> Self {
         Self { piece, sizes, tuples: Tuples::new(piece.list, sizes), partners }
     }
 
@@ -251,7 +260,7 @@ impl<'a> Allocator<'a> {
     /// The bank, 0 or 1, in which a single word meets fewer of its partners.
     fn bank(&self, value: Register, file: &File) -> Option<usize> {
         let mut better = [0, 0];
-        for others in self.partners.get(&value).into_iter().flatten() {
+        for others in self.partners.0.get(&value).into_iter().flatten() {
             // Pairs start with an even number, wherever they will lie.
             let bank = |r: &Register| match self.sizes.of(*r) {
                 1 => file.place(*r).map(|p| p.first % 2),

@@ -5,10 +5,10 @@
 //! first used, several times too long in an unrolled loop. This pass does list scheduling by
 //! critical path, as an assembler does, under the dependences of registers and memory.
 
-use crate::allocate::Allocator;
+use crate::allocate::{Allocator, Partners};
 use crate::arguments;
 use crate::event::{Code, Event, Register};
-use crate::flights::{Choice, SHARED_WORDS, USUAL, flights};
+use crate::flights::{Choice, SHARED_WORDS, USUAL, flights, loads};
 use crate::live;
 use crate::order::Graph;
 use crate::pressure::{Piece, Rest, Sizes};
@@ -77,6 +77,7 @@ impl Schedule {
         let mut spans = spans(code);
         let saves = profile.assembler.saves_registers;
         let sizes = Sizes::new(code, saves);
+        let partners = Partners::new(&code.instructions, &sizes);
         let (budget, own) = (&code.budget, profile.assembler.own_registers);
         let free = budget.free(profile);
         let room = match budget.directed(profile) {
@@ -95,9 +96,10 @@ impl Schedule {
             let piece = span.piece(code);
             let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
             // What is computed beside loads may go late.
-            let late = piece.as_ref().filter(|_| saves);
-            let late =
-                late.map(|piece| Allocator::new(piece, &sizes).registers(&graph.late_order()));
+            let late = piece.as_ref().filter(|piece| saves && piece.list.iter().any(loads));
+            let late = late.map(|piece| {
+                Allocator::new(piece, &sizes, &partners).registers(&graph.late_order())
+            });
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > room)).map(|piece| {
                 let lean = piece.lean(&graph.before, &sizes);
@@ -147,7 +149,7 @@ impl Schedule {
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
-                let taken = Allocator::new(&piece, &sizes).registers(&order);
+                let taken = Allocator::new(&piece, &sizes, &partners).registers(&order);
                 let late = late.filter(|late| !dearest || *late <= room);
                 peak = peak.map(|peak| match (late, wanted) {
                     // All that could go ahead does not fit, what goes late does.
@@ -345,6 +347,25 @@ mod tests {
         let chain = |i: u32| i as usize / STEPS;
         let changes = order.windows(2).filter(|w| chain(w[0]) != chain(w[1])).count();
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
+    }
+
+    /// Six times a barrier and a sum that nothing waits for: sums go ahead of one barrier, not of two.
+    #[test]
+    fn barriers_are_passed_one_at_a_time() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let mut instructions = vec![Instruction::new(Class::LoadGlobal, &[1], &[0])];
+        for i in 0..6 {
+            instructions.push(Instruction::new(Class::StoreShared, &[], &[0, 1 + 2 * i]));
+            instructions.push(Instruction::new(Class::Barrier, &[], &[]));
+            instructions.push(Instruction::new(Class::IntAdd, &[2 + 2 * i], &[0]));
+            instructions.push(Instruction::new(Class::LoadShared, &[3 + 2 * i], &[2 + 2 * i]));
+        }
+        let code = Code { instructions, leaders: vec![0], words: vec![1; 20], ..Code::default() };
+        let order = Schedule::new(&profile, &code, 255).blocks[0].1.clone();
+        let place = |i: u32| order.iter().position(|o| *o == i);
+        let (barrier, sum) = (|i: u32| place(2 + 4 * i), |i: u32| place(3 + 4 * i));
+        assert!((1..6).all(|i| sum(i) < barrier(i)), "{order:?}");
+        assert!((2..6).all(|i| sum(i) > barrier(i - 1)), "{order:?}");
     }
 
     /// Twelve loads, each under a predicate that two comparisons make one after the other: the second one may take the
