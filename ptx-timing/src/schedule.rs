@@ -349,6 +349,20 @@ mod tests {
         assert!(changes > order.len() / 2, "{changes} changes between chains: {order:?}");
     }
 
+    /// Sixty loads from shared memory and their sum: ptxas 13.5 has ten loads ahead of the first addition, however many
+    /// registers there are.
+    #[test]
+    fn loads_from_shared_memory_go_ahead_as_long_as_one_takes() {
+        let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+        let load = |i: u32| Instruction::new(Class::LoadShared, &[2 + i], &[0]);
+        let add = |i: u32| Instruction::new(Class::F32Add, &[1], &[1, 2 + i]);
+        let instructions = (0..60).map(load).chain((0..60).map(add)).collect();
+        let code = Code { instructions, leaders: vec![0], words: vec![1; 62], ..Code::default() };
+        let order = Schedule::new(&profile, &code, 255).blocks[0].1.clone();
+        let ahead = order.iter().take_while(|i| **i < 60).count();
+        assert!((10..=12).contains(&ahead), "{ahead}: {order:?}");
+    }
+
     /// Six times a barrier and a sum that nothing waits for: sums go ahead of one barrier, not of two.
     #[test]
     fn barriers_are_passed_one_at_a_time() {
