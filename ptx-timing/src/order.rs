@@ -14,14 +14,10 @@ use ptx_isa::Class;
 /// A load goes ahead with no more instructions than this, itself among them.
 const GROUP: usize = 24;
 
-/// Clocks that an access to shared memory takes for itself, by the assembler: of 60 loads and their sum ptxas 13.5 has ten
-/// ahead of the first addition, twelve if each takes two, however many registers there are.
-const SHARED: u64 = 2;
-
-fn of_shared(class: Class) -> bool {
-    use Class::{AtomicShared, LoadMatrix, LoadShared, StoreShared};
-    matches!(class, LoadShared | StoreShared | AtomicShared | LoadMatrix)
-}
+/// Clocks that an access to memory takes for itself, by the assembler: of 60 loads from shared memory and their sum ptxas
+/// 13.5 has ten ahead of the first addition, twelve if each takes two, however many registers there are; of loads from
+/// global memory two stand between multiply-adds that wait for each other.
+const MEMORY: u64 = 2;
 
 /// Instructions that could go next, of which the most urgent ones are tried.
 const TRIED: usize = 6;
@@ -132,7 +128,7 @@ impl Graph {
                 guards[late].push(maker as u32);
             }
         }
-        let slots = list.iter().map(|i| if of_shared(i.class) { SHARED } else { 1 }).collect();
+        let slots = list.iter().map(|i| if i.class.is_memory() { MEMORY } else { 1 }).collect();
         Self { successors, before, height, pipe, slots, made, guards }
     }
 

@@ -140,12 +140,12 @@ const BOUNDS: [(&str, f64, f64, f64); 16] = [
     ("first recordings", 0.061, 1.37, 0.99),
     ("second set", 0.060, 1.42, 0.98),
     ("second set, H100", 0.059, 1.42, 0.98),
-    ("fresh, H100", 0.065, 1.46, 0.98),
+    ("fresh, H100", 0.065, 1.76, 0.98),
     ("third set, H100", 0.049, 1.40, 0.98),
     ("fourth set, H100", 0.062, 1.29, 0.98),
     ("fifth set", 0.086, 1.90, 0.97),
     ("sixth set", 0.065, 1.33, 0.98),
-    ("seventh set", 0.068, 1.58, 0.98),
+    ("seventh set", 0.069, 1.58, 0.98),
     ("eighth set", 0.070, 1.86, 0.98),
     ("ninth set", 0.080, 1.65, 0.98),
     ("tenth set", 0.094, 1.52, 0.98),
@@ -366,7 +366,7 @@ fn register_estimates() {
         println!("{title}: mean factor {mean:.2}; {near} of {all} within 4, {above} above");
     }
     // What was reached; 80 % are wanted of both.
-    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.09, 368), (1.11, 63)]) {
+    for ((errors, near, _), (most, least)) in counts.iter().zip([(1.09, 377), (1.11, 62)]) {
         let mean = (errors.iter().sum::<f64>() / errors.len() as f64).exp();
         assert!(mean < most && *near >= least, "mean factor {mean:.2}; {near} within 4");
     }
