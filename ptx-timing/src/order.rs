@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::effects::{MemoryEffect, apart, effect, ordered};
-use crate::event::{Code, Register};
+use crate::event::{Code, Instruction, Register};
 use crate::flights::{Choice, Flights, loads as loads_words};
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
@@ -128,7 +128,9 @@ impl Graph {
                 guards[late].push(maker as u32);
             }
         }
-        let slots = list.iter().map(|i| if i.class.is_memory() { MEMORY } else { 1 }).collect();
+        // Known of the assembler that saves registers.
+        let slow = |i: &Instruction| profile.assembler.saves_registers && i.class.is_memory();
+        let slots = list.iter().map(|i| if slow(i) { MEMORY } else { 1 }).collect();
         Self { successors, before, height, pipe, slots, made, guards }
     }
 

@@ -41,7 +41,7 @@ const FARTHER: [(&str, f64, f64); 19] = [
     ("cvt_tf32", 0.82, 1.25),
     ("cvt_u8", 0.9, 1.28),
     ("ldg_2", 0.78, 1.1),
-    ("ldg_4", 0.35, 1.14),
+    ("ldg_4", 0.35, 1.2),
     ("ldg_cg", 0.52, 1.33),
     ("ldg", 0.82, 1.12),
     ("ldmatrix", 0.74, 1.3),
@@ -54,7 +54,7 @@ const FARTHER: [(&str, f64, f64); 19] = [
 const BOUND: f64 = 1.23;
 
 /// How many of the 638 are within a tenth.
-const NEAR: usize = 490;
+const NEAR: usize = 498;
 
 #[test]
 fn turns_take_as_long_as_on_the_device() {
