@@ -12,14 +12,14 @@
 //! Such instructions get no number ([`KernelCode::pc`] is `None`), and what read their result reads
 //! their operands.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use ptx_isa::effect::{BarKind, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Kind, Operation};
-use ptx_parse::code::{Flow, Function, Inst, Program};
+use ptx_parse::code::{BasicBlock, Flow, Function, Inst, Program};
 
 use crate::arguments;
 use crate::assemble::{alignments, assemble};
@@ -127,6 +127,7 @@ impl KernelCode {
         out.code.words = out.words.clone();
         out.code.budget = Budget::new(program);
         out.find_lives(program);
+        out.find_looped(program, assembler.loads_addends);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
         // Functions may call themselves.
         out.code.local_bytes = if program.functions.len() > 1 { frames * 8 } else { frames };
@@ -246,8 +247,8 @@ impl KernelCode {
         self.steps.push(steps);
     }
 
-    /// Marks guarded instructions from a number on behind which nothing is left of what their results held before: those
-    /// whose results nothing else writes, and the first of two of which one or the other writes.
+    /// Marks guarded instructions from a number on behind which nothing is left of what their results held before:
+    /// those whose results nothing else writes, and the first of two of which one or the other writes.
     fn find_only(&mut self, start: usize) {
         let Code { instructions, leaders, .. } = &mut self.code;
         let mut made: HashMap<Register, u32> = HashMap::new();
@@ -267,8 +268,8 @@ impl KernelCode {
         }
     }
 
-    /// The machine instructions of a block of the text, as if its branches were: where the text has no guard, there is
-    /// none.
+    /// The machine instructions of a block of the text as they were if all branches of the text were branches: where it
+    /// has no guard, there is none, and both sides of an if write what they write in the text.
     fn of_text(&self, f: u32, function: &Function, block: Range<u32>) -> Vec<Instruction> {
         let of = |i: u32| {
             let mut own = self.code.instructions[self.pc(f, i)? as usize].clone();
@@ -281,64 +282,70 @@ impl KernelCode {
         block.filter_map(of).collect()
     }
 
-    /// Finds what lives behind each basic block, what lives behind the last of the text's blocks in it, and what
-    /// the loop around it reads.
-    fn find_lives(&mut self, program: &Program) {
-        let own = &*self;
-        let instructions = &own.code.instructions;
-        let registers = self.words.len();
-        let ends: Vec<Vec<live::Set>> = (0..)
-            .zip(&program.functions)
-            .map(|(f, function)| {
-                let text: Vec<Vec<Instruction>> = function
-                    .blocks
-                    .iter()
-                    .map(|b| own.of_text(f, function, b.start..b.end))
-                    .collect();
-                live::at_block_ends(function, registers, |b: usize| text[b].iter())
-            })
-            .collect();
-        let loops: Vec<Vec<(u32, u32)>> = program.functions.iter().map(loops).collect();
-        // A wide multiply-add's addend; its factors are loaded once.
-        let mut argument = self.arguments();
-        argument.retain(|r| self.words(*r) == 2);
-        // Those that take arguments which their own block loads.
-        let mut loads = Vec::new();
+    /// The machine code's basic blocks.
+    fn blocks(&self) -> Vec<Range<u32>> {
         let leaders = &self.code.leaders;
-        let stops = leaders.iter().skip(1).copied().chain([instructions.len() as u32]);
-        let found = leaders.iter().zip(stops).map(|(first, stop)| {
-            let last = stop.checked_sub(1).filter(|last| last >= first);
-            let Some(&(f, at)) = last.and_then(|last| self.origin.get(last as usize)) else {
-                return (Vec::new(), Vec::new());
-            };
-            let blocks = &program.functions[f as usize].blocks;
-            let block = blocks.iter().position(|b| (b.start..b.end).contains(&at));
-            let lives = block.map(|b| ends[f as usize][b].iter().collect()).unwrap_or_default();
-            let around =
-                loops[f as usize].iter().filter(|(start, end)| (*start..*end).contains(&at));
-            let innermost = around.min_by_key(|(start, end)| end - start);
-            let Some(&(start, end)) = innermost else { return (lives, Vec::new()) };
-            let turn: Vec<u32> = (start..end).filter_map(|i| self.pc(f, i)).collect();
-            // Several turns in one block, or the text's one.
-            let own = if (stop - first) as usize > turn.len() {
-                (*first..stop).collect()
-            } else {
-                turn.clone()
-            };
-            let inside = |l: &(u32, u32)| *l != (start, end) && (start..end).contains(&l.0);
-            let ahead = !loops[f as usize].iter().any(inside)
-                && arguments::go_ahead(own.iter().map(|pc| &instructions[*pc as usize]));
-            if !ahead {
-                loads.extend(arguments::first_users(*first..stop, instructions, &argument));
-            }
-            let reads = turn.iter().flat_map(|pc| instructions[*pc as usize].reads.iter().copied());
-            let mut reads: Vec<Register> =
-                reads.filter(|r| ahead || !argument.contains(r)).collect();
-            reads.sort_unstable();
-            reads.dedup();
-            (lives, reads)
+        let stops = leaders.iter().skip(1).copied().chain([self.code.instructions.len() as u32]);
+        leaders.iter().zip(stops).map(|(first, stop)| *first..stop).collect()
+    }
+
+    /// The function, and the place in its text, of a basic block's last instruction.
+    fn last_of(&self, block: &Range<u32>) -> Option<(u32, u32)> {
+        let last = block.end.checked_sub(1).filter(|last| *last >= block.start)?;
+        self.origin.get(last as usize).copied()
+    }
+
+    /// Finds what lives behind each basic block: behind the last of the text's blocks in it.
+    fn find_lives(&mut self, program: &Program) {
+        let registers = self.words.len();
+        let ends = (0..).zip(&program.functions).map(|(f, function)| {
+            let text = |b: &BasicBlock| self.of_text(f, function, b.start..b.end);
+            let text: Vec<Vec<Instruction>> = function.blocks.iter().map(text).collect();
+            live::at_block_ends(function, registers, |b: usize| text[b].iter())
         });
-        (self.code.lives, self.code.looped) = found.unzip();
+        let ends: Vec<Vec<live::Set>> = ends.collect();
+        let lives = |block: Range<u32>| {
+            let (f, at) = self.last_of(&block)?;
+            let mut blocks = program.functions[f as usize].blocks.iter();
+            let b = blocks.position(|b| (b.start..b.end).contains(&at))?;
+            Some(ends[f as usize][b].iter().collect())
+        };
+        let lives = self.blocks().into_iter().map(|b| lives(b).unwrap_or_default()).collect();
+        self.code.lives = lives;
+    }
+
+    /// Finds what the innermost loop around each basic block keeps in registers: what it reads, of arguments those that
+    /// are loaded ahead of it. The others are loaded in each block, which is added.
+    fn find_looped(&mut self, program: &Program, loads_addends: bool) {
+        let instructions = &self.code.instructions;
+        let loops: Vec<Vec<(u32, u32)>> = program.functions.iter().map(loops).collect();
+        // A wide multiply-add's addends; its factors are loaded once.
+        let mut addends = arguments::of(instructions);
+        addends.retain(|r| loads_addends && self.words(*r) == 2);
+        let mut loads = Vec::new();
+        let looped = |block: Range<u32>| {
+            let (f, at) = self.last_of(&block)?;
+            let loops = &loops[f as usize];
+            let around = loops.iter().filter(|(start, end)| (*start..*end).contains(&at));
+            let &(start, end) = around.min_by_key(|(start, end)| end - start)?;
+            let of = |pcs: &[u32]| pcs.iter().map(|pc| &instructions[*pc as usize]).collect();
+            let turn: Vec<u32> = (start..end).filter_map(|i| self.pc(f, i)).collect();
+            let turn: Vec<&Instruction> = of(&turn);
+            let own: Vec<&Instruction> = of(&block.clone().collect::<Vec<u32>>());
+            // Several turns are in one block.
+            let whole = if own.len() > turn.len() { &own } else { &turn };
+            let inside = |l: &(u32, u32)| *l != (start, end) && (start..end).contains(&l.0);
+            let ahead = !loops.iter().any(inside) && arguments::go_ahead(whole.iter().copied());
+            if !ahead {
+                loads.extend(arguments::first_users(block, instructions, &addends));
+            }
+            let reads = turn.iter().flat_map(|i| i.reads.iter().copied());
+            let reads: BTreeSet<Register> =
+                reads.filter(|r| ahead || !addends.contains(r)).collect();
+            Some(reads.into_iter().collect())
+        };
+        let looped = self.blocks().into_iter().map(looped).map(Option::unwrap_or_default).collect();
+        self.code.looped = looped;
         for pc in loads {
             self.code.instructions[pc as usize].extra_slots += 1;
         }
@@ -351,7 +358,7 @@ impl KernelCode {
             .iter()
             .map(|b| (b.start..b.end).filter_map(|i| self.pc(0, i)).collect())
             .collect();
-        let arguments = self.arguments();
+        let arguments = arguments::of(&self.code.instructions);
         let words = |r: Register| if arguments.contains(&r) { 0 } else { self.words(r) };
         let count = self.words.len();
         let found = spill::spills(function, &pcs, &self.code.instructions, count, room, &words);
@@ -398,19 +405,6 @@ impl KernelCode {
             let slot = spills.slots.get(r).copied().unwrap_or(0);
             self.spilled.push(Some((self.words(*r).max(1), first + slot)));
         }
-    }
-
-    /// Registers that only ever hold an argument of the kernel, which is read from constant memory where
-    /// it is needed.
-    pub(crate) fn arguments(&self) -> HashSet<Register> {
-        let mut argument = HashSet::new();
-        let mut other = HashSet::new();
-        for i in &self.code.instructions {
-            let set = if i.class == Class::LoadParam { &mut argument } else { &mut other };
-            set.extend(i.writes.iter().copied());
-        }
-        argument.retain(|r| !other.contains(r));
-        argument
     }
 
     /// The spills right before or behind an instruction: their numbers, with the words that each moves.

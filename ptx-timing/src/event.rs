@@ -66,10 +66,11 @@ pub struct Instruction {
     /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in
     /// another.
     pub compares: bool,
-    /// Nothing else writes its results: under a guard, lanes that are off have no older value to keep.
+    /// Under a guard, lanes that are off have no older value of its results to keep: nothing else writes these, or what
+    /// stands on the other side of an if does.
     pub only: bool,
-    /// What it writes in the text, though not in machine code: it is on one side of an if of which all are executed, and
-    /// the other one loads it.
+    /// What it writes in the text, though not in machine code: it is on one side of an if of which all are executed,
+    /// and the other one loads it.
     pub yields: SmallVec<[Register; 4]>,
     /// Loads or stores a value that has no register: no other access meets its address.
     pub spill: bool,

@@ -14,9 +14,9 @@ use ptx_isa::Class;
 /// A load goes ahead with no more instructions than this, itself among them.
 const GROUP: usize = 24;
 
-/// Clocks that an access to memory takes for itself, by the assembler: of 60 loads from shared memory and their sum ptxas
-/// 13.5 has ten ahead of the first addition, twelve if each takes two, however many registers there are; of loads from
-/// global memory two stand between multiply-adds that wait for each other.
+/// Clocks that an access to memory takes for itself, by the assembler: of 60 loads from shared memory and their sum
+/// ptxas 13.5 has ten ahead of the first addition on sm_75 to sm_120, twelve if each takes two, however many registers
+/// there are; of loads from global memory two stand between multiply-adds that wait for each other.
 const MEMORY: u64 = 2;
 
 /// Instructions that could go next, of which the most urgent ones are tried.
@@ -102,7 +102,8 @@ impl Graph {
                     () if guard.is_some() => latencies[early].max(guards_after),
                     () if raw => latencies[early],
                     () if war || waw || memory || control(late) || control(early) => 1,
-                    // ptxas 13.5 makes what is needed behind a barrier ahead of it, but not two barriers ahead.
+                    // ptxas 13.5 makes what is needed behind a barrier ahead of it, but hardly ever two barriers ahead,
+                    // on sm_75 to sm_120.
                     () if barrier(early) && ahead[late] > ahead[early] + 1 => 1,
                     () => continue,
                 };
@@ -128,7 +129,7 @@ impl Graph {
                 guards[late].push(maker as u32);
             }
         }
-        // Known of the assembler that saves registers.
+        // Of older assemblers it is not known.
         let slow = |i: &Instruction| profile.assembler.saves_registers && i.class.is_memory();
         let slots = list.iter().map(|i| if slow(i) { MEMORY } else { 1 }).collect();
         Self { successors, before, height, pipe, slots, made, guards }

@@ -1,5 +1,8 @@
 //! How many words of registers an order of a block's instructions keeps alive.
 
+use std::collections::HashSet;
+
+use crate::arguments;
 use crate::event::{Code, Instruction, Register};
 use crate::live;
 use ptx_isa::Class;
@@ -12,8 +15,8 @@ pub(crate) struct Sizes {
     /// where it does last, they are in use. Special registers are such, and the arguments that a
     /// multiply-add takes besides another constant; other arguments are operands as they are.
     fetched: Vec<bool>,
-    /// Whether it only ever holds an argument of the kernel and takes registers.
-    arguments: Vec<bool>,
+    /// Registers that only ever hold an argument of the kernel.
+    arguments: HashSet<Register>,
     /// Whether what is done by a routine needs more registers meanwhile.
     routines: bool,
 }
@@ -53,17 +56,16 @@ impl Sizes {
             })
             .collect();
         let fetched = derived(code, &words, fetched);
-        let arguments =
-            (0..count).map(|r| argument[r] && !special[r] && !made[r] && words[r] > 0).collect();
-        Self { words, fetched, arguments, routines }
+        Self { words, fetched, arguments: arguments::of(&code.instructions), routines }
     }
 
     pub fn of(&self, register: Register) -> u32 {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
     }
 
+    /// Whether a register only ever holds an argument of the kernel and is one of the file.
     pub fn argument(&self, register: Register) -> bool {
-        self.arguments.get(register as usize).copied().unwrap_or(false)
+        self.arguments.contains(&register) && self.of(register) > 0
     }
 
     pub fn fetched(&self, register: Register) -> bool {

@@ -86,7 +86,7 @@ impl Schedule {
             _ => registers.max(free),
         };
         let mut room = room.saturating_sub(own);
-        if saves {
+        if profile.assembler.loads_addends {
             spans.iter_mut().for_each(|span| span.load_arguments(code, &sizes, free));
         }
         let mut orders = Vec::with_capacity(spans.len());

@@ -1,12 +1,11 @@
 //! Arguments in loops, and values of which one side of an if or the other writes, against what ptxas 13.5 makes of the
 //! same kernels.
 
-mod common {
-    pub mod small;
-}
+#[path = "common/small.rs"]
+mod small;
 
-use common::small::translate;
 use ptx_isa::Class;
+use small::translate;
 
 /// A loop that loads a word and, at places which that says, one from each of so many arguments; besides, multiply-adds,
 /// and values that live through the loop.
@@ -54,13 +53,28 @@ fn loops_that_wait_for_memory_load_their_arguments() {
         let slots = |i: &&ptx_timing::event::Instruction| i.class == Class::IntMulWide;
         code.code.instructions.iter().filter(slots).map(|i| i.extra_slots).sum::<u32>()
     };
-    // Arguments, the most multiply-adds with which ptxas loads all of them in each turn, the fewest with which it loads
-    // none there.
+    // Arguments, multiply-adds with which ptxas loads all of them in each turn, and some with which it loads none there.
+    // It changes in between.
     for (arguments, inside, ahead) in [(4, 0, 4), (5, 2, 5), (6, 4, 8), (8, 6, 12), (10, 10, 16)] {
         assert_eq!(loads(arguments, inside), arguments as u32, "{arguments}");
         assert_eq!(loads(arguments, ahead), 0, "{arguments}");
     }
     assert_eq!([1, 2, 3].map(|arguments| loads(arguments, 1)), [0, 0, 0]);
+}
+
+/// Up to sm_89 a wide multiply-add takes arguments from constant memory.
+#[test]
+fn arguments_are_operands_before_sm_90() {
+    let (module, _) = ptx_parse::parse_and_verify(&gathers(6, 4, 0), "k.ptx");
+    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
+    let loads = |device| {
+        let profile = ptx_timing::Catalog::embedded().unwrap().get(device).unwrap();
+        let code = ptx_timing::code::KernelCode::new(&program, &profile.assembler).code;
+        let wide = code.instructions.iter().filter(|i| i.class == Class::IntMulWide);
+        wide.map(|i| i.extra_slots).sum::<u32>()
+    };
+    let devices = ["V100", "T4", "A100", "RTX 3090", "RTX 4090", "H100 SXM", "B200", "RTX 5090"];
+    assert_eq!(devices.map(loads), [0, 0, 0, 0, 0, 6, 6, 6]);
 }
 
 /// Values that live through the loop, and the registers of ptxas: two arguments take some as far as there are.
@@ -95,9 +109,6 @@ fn ifs_leave_nothing_of_what_was_before() {
          L: mad.lo.s32 %r4, %r4, %r3, %r1; add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, %r1; .pragma \"nounroll\";\n\
          @%p2 bra L;\nmov.u32 %r6, %r4;\n{ifs}{sums}st.global.u32 [%rd2], %r6; ret; }}\n"
     );
-    if let Some(file) = std::env::var_os("PTX_OUT") {
-        std::fs::write(file, &text).unwrap();
-    }
     let (_, code) = translate(&text);
     // Behind the loop's block.
     let lives = &code.code.lives[1];

@@ -304,6 +304,10 @@ pub enum Policy {
 pub struct Assembler {
     /// Kernel arguments and launch sizes are loaded by instructions instead of being operands.
     pub load_parameters: bool,
+    /// A wide multiply-add takes no addend from constant memory: each block loads the arguments that it adds, or a loop
+    /// has them loaded ahead of it.
+    #[serde(default)]
+    pub loads_addends: bool,
     /// Machine instructions that every kernel starts with.
     pub prologue_instructions: u32,
     /// A block behind a conditional branch is executed under the branch's predicate if it has at

@@ -1,5 +1,7 @@
 //! The kernel's instructions as a profile sees them: pipes, intervals, latencies.
 
+use std::collections::HashSet;
+
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
@@ -9,6 +11,7 @@ use super::time::fixed;
 use super::warp::{
     FROM_MEMORY, GUARD_EXTRA, IN_HALVES, PIPE_SHIFT, RegisterState, STATE_BITS, state_bits,
 };
+use crate::arguments;
 use crate::event::{AccessKind, Code, Detail, Instruction, Path, Register};
 use crate::profile::{ClassTiming, PathTiming, Profile};
 use crate::scoreboard::Waits;
@@ -192,26 +195,11 @@ pub(super) struct Pipes {
     pub wants: Vec<u64>,
 }
 
-/// Which registers lie in the register file: not those that only ever hold an argument of the kernel,
-/// which the machine code reads as a constant.
-fn fetched(code: &Code) -> Vec<bool> {
-    let mut fetched = Vec::new();
-    for i in &code.instructions {
-        for &w in &i.writes {
-            if fetched.len() <= w as usize {
-                fetched.resize(w as usize + 1, false);
-            }
-            fetched[w as usize] |= i.class != Class::LoadParam;
-        }
-    }
-    fetched
-}
-
 /// The words that an arithmetic instruction fetches through the operand ports.
 fn operands(
     ports: u32,
     code: &Code,
-    fetched: &[bool],
+    arguments: &HashSet<Register>,
     instruction: &Instruction,
 ) -> SmallVec<[(Register, u8); 4]> {
     let words = |r: &Register| code.words.get(*r as usize).copied().unwrap_or(1);
@@ -223,7 +211,8 @@ fn operands(
     let own = instruction.reads.len().saturating_sub(instruction.chooses as usize);
     instruction.reads[..own]
         .iter()
-        .filter(|r| fetched.get(**r as usize).copied().unwrap_or(true))
+        // Those are constants of the machine code.
+        .filter(|r| !arguments.contains(*r))
         .map(|r| (*r, words(r)))
         .collect()
 }
@@ -271,7 +260,7 @@ pub(super) fn plan(
     let names: Vec<String> = profile.pipes.keys().cloned().collect();
     let per_scheduler: Vec<bool> = profile.pipes.values().map(|p| p.per_scheduler).collect();
     let issue = &profile.issue;
-    let fetched = fetched(code);
+    let arguments = arguments::of(&code.instructions);
     let mut registers = 0;
     let mut plans = Vec::with_capacity(code.instructions.len());
     // Work of the block so far, by pipe: the assembler chooses where both could take an addition.
@@ -352,7 +341,7 @@ pub(super) fn plan(
             guard: instruction.guard,
             waits: Waits::new(),
             operands_wait: false,
-            operands: operands(issue.operand_words, code, &fetched, instruction),
+            operands: operands(issue.operand_words, code, &arguments, instruction),
             value_latency: timing.value_latency,
             pause: pause(profile, instruction),
             passes: if instruction.compares && class == Class::AtomicShared { 2 } else { 1 },
