@@ -1,9 +1,9 @@
 //! Where machine code keeps the arguments of a kernel that it needs in registers.
 //!
 //! A wide multiply-add of sm_90, which makes most addresses, takes no operand from constant memory
-//! ([`Assembler::loads_addends`](crate::profile::Assembler::loads_addends)). ptxas 13.5 loads the base (LDC) in each block
-//! that needs it, and ahead of a loop only if the loop has no other one inside, does not mostly wait for memory, and
-//! leaves registers. Read off some 400 loops made for it:
+//! ([`Assembler::loads_addends`](crate::profile::Assembler::loads_addends)). ptxas 13.5 loads the base (LDC) in each
+//! block that needs it, and ahead of a loop only if the loop has no other one inside, does not mostly wait for memory,
+//! and leaves registers. Read off some 400 loops made for it:
 //! - With 4, 5, 6, 7, 9, 11 and 15 loads from global memory a turn, arguments go ahead from 14 to 17, 17 to 20, 21 to
 //!   27, 25 to 30, 33 to 40, 42 to 50 and 63 to 70 instructions on. Loads from shared memory, stores, atomics and
 //!   shuffles do not count as loads.

@@ -5,8 +5,8 @@ use ptx_parse::code::Function;
 use crate::event::{Instruction, Register};
 
 /// Whether nothing is left of what the results of a guarded instruction held before, at a place of a block: the other
-/// side of the same if writes them, too. Either it does behind it, under the opposite guard (under the same one, something
-/// would have to read them in between), or it yields them.
+/// side of the same if writes them, too. Either it does behind it, under the opposite guard (under the same one,
+/// something would have to read them in between), or it yields them.
 pub(crate) fn replaced(block: &[Instruction], at: usize) -> bool {
     let own = &block[at];
     let Some(guard) = own.guard.filter(|_| !own.writes.is_empty()) else { return false };

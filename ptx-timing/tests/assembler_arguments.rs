@@ -53,8 +53,8 @@ fn loops_that_wait_for_memory_load_their_arguments() {
         let slots = |i: &&ptx_timing::event::Instruction| i.class == Class::IntMulWide;
         code.code.instructions.iter().filter(slots).map(|i| i.extra_slots).sum::<u32>()
     };
-    // Arguments, multiply-adds with which ptxas loads all of them in each turn, and some with which it loads none there.
-    // It changes in between.
+    // Arguments, multiply-adds with which ptxas loads all of them in each turn, and some with which it loads none
+    // there. It changes in between.
     for (arguments, inside, ahead) in [(4, 0, 4), (5, 2, 5), (6, 4, 8), (8, 6, 12), (10, 10, 16)] {
         assert_eq!(loads(arguments, inside), arguments as u32, "{arguments}");
         assert_eq!(loads(arguments, ahead), 0, "{arguments}");
