@@ -8,6 +8,9 @@
 use ptx_parse::code::{Callee, Flow, Program};
 
 use crate::code::KernelCode;
+use crate::event::Code;
+use crate::live;
+use crate::pressure::Sizes;
 use crate::profile::Profile;
 use crate::report::RegistersFrom;
 use crate::schedule::Schedule;
@@ -22,7 +25,9 @@ pub fn estimate(profile: &Profile, program: &Program, code: &KernelCode) -> u32 
         }
     }
     let mut path = vec![false; pressures.len()];
-    let live = with_calls(program, &pressures, 0, &mut path);
+    let sizes = Sizes::new(&code.code, profile.assembler.saves_registers);
+    let kept = |function, instruction| kept_by_call(code, &sizes, function, instruction);
+    let live = with_calls(program, &pressures, &kept, 0, &mut path);
     (live + profile.assembler.own_registers).clamp(MIN, profile.limits.max_registers_per_thread)
 }
 
@@ -82,19 +87,39 @@ fn limit(profile: &Profile, program: &Program, block: [u32; 3]) -> u32 {
 /// The fewest registers that a kernel gets.
 const MIN: u32 = 4;
 
-/// Registers of a function and the deepest calls from it; a recursive call counts once.
-fn with_calls(program: &Program, pressures: &[u32], f: usize, path: &mut [bool]) -> u32 {
+/// Registers of a function and of what it calls, with those that live meanwhile; a recursive call counts once.
+fn with_calls(
+    program: &Program,
+    pressures: &[u32],
+    kept: &dyn Fn(u32, u32) -> u32,
+    f: usize,
+    path: &mut [bool],
+) -> u32 {
     if std::mem::replace(&mut path[f], true) {
         return 0;
     }
-    let mut deepest = 0;
-    for inst in &program.functions[f].insts {
+    let mut most = pressures[f];
+    for (i, inst) in program.functions[f].insts.iter().enumerate() {
         if let Flow::Call(call) = &inst.flow
             && let Callee::Direct(callee) = call.callee
         {
-            deepest = deepest.max(with_calls(program, pressures, callee as usize, path));
+            let called = with_calls(program, pressures, kept, callee as usize, path);
+            most = most.max(kept(f as u32, i as u32) + called);
         }
     }
     path[f] = false;
-    pressures[f] + deepest
+    most
+}
+
+/// Words that live while a function that an instruction calls runs: those that live behind the call.
+fn kept_by_call(code: &KernelCode, sizes: &Sizes, function: u32, instruction: u32) -> u32 {
+    let Some(pc) = code.pc(function, instruction) else { return 0 };
+    let Code { instructions, leaders, lives, words, .. } = &code.code;
+    let block = leaders.partition_point(|leader| *leader <= pc).saturating_sub(1);
+    let end = leaders.get(block + 1).map_or(instructions.len(), |l| *l as usize);
+    let mut live = live::Set::of(words.len(), lives.get(block).map_or(&[], Vec::as_slice));
+    for i in instructions[pc as usize + 1..end].iter().rev() {
+        live::step(i, &mut live);
+    }
+    live.iter().map(|r| sizes.of(r)).sum()
 }

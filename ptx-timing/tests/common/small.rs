@@ -20,11 +20,13 @@ pub fn kernel(body: &str) -> (u32, KernelCode) {
     translate(&text)
 }
 
-/// The estimated registers and the code of a module's only kernel.
+/// The estimated registers and the code of a module's kernel `k`.
 pub fn translate(text: &str) -> (u32, KernelCode) {
     let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
     assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
+    let module = module.unwrap();
+    let entry = ptx_parse::lower::entry_index(&module, "k").unwrap();
+    let program = ptx_parse::lower::lower(&module, entry).unwrap();
     let profile = Catalog::embedded().unwrap().get("H200").unwrap();
     let code = KernelCode::new(&program, &profile.assembler);
     (ptx_timing::registers::estimate(&profile, &program, &code), code)
