@@ -22,6 +22,10 @@ use ptx_isa::Class;
 /// Instructions from a store to the first one that may take its operands' registers.
 const STORE_READS: usize = 9;
 
+/// Words that the other code of an operation over the warp takes where lanes are absent: the lanes, and two operands that
+/// are constants here.
+const PARTED: u32 = 3;
+
 /// Registers that follow each other: the first one and how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {
@@ -231,7 +235,8 @@ impl<'a> Allocator<'a> {
                 late.loads.push((result, i.reads.to_vec()));
             }
             i.writes.iter().for_each(|w| self.give(*w, &mut file));
-            most = most.max(file.end_with(self.sizes.scratch(i)));
+            let scratch = self.sizes.scratch(i) + if i.parted { PARTED } else { 0 };
+            most = most.max(file.end_with(scratch));
             // Results that nobody reads.
             for r in last[place].iter().filter(|r| i.writes.contains(r)) {
                 file.take(*r);

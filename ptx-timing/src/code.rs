@@ -124,6 +124,7 @@ impl KernelCode {
         for (index, function) in program.functions.iter().enumerate() {
             out.add_function(program, assembler, unrolled, index as u32, function, offsets[index]);
         }
+        out.look_for_lanes();
         out.code.words = out.words.clone();
         out.code.budget = Budget::new(program);
         out.find_lives(program);
@@ -265,6 +266,21 @@ impl KernelCode {
             for at in 0..block.len() {
                 block[at].only |= live::replaced(block, at);
             }
+        }
+    }
+
+    /// Where lanes may be absent, a block's operations over the warp begin with a branch that looks for them (BRA.DIV).
+    /// It leads to other code for all of them, which comes back behind the last one: nothing moves across either end. A
+    /// single operation waits for the others (WARPSYNC). Read off ptxas 13.5.
+    fn look_for_lanes(&mut self) {
+        for block in self.blocks() {
+            let list = &mut self.code.instructions[block.start as usize..block.end as usize];
+            let Some(last) = list.iter().rposition(|i| i.parted) else { continue };
+            let first = list.iter().position(|i| i.parted).unwrap_or(last);
+            list[first].extra_slots += 1;
+            list[first].splits = true;
+            list[last].splits = true;
+            list[last].parted = first < last;
         }
     }
 

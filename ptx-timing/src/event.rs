@@ -78,6 +78,9 @@ pub struct Instruction {
     pub fragment: bool,
     /// The assembler ends a block with it ([`ptx_isa::row::Row::splits`]): nothing moves across.
     pub splits: bool,
+    /// Reads other lanes of the warp where some may be absent; of a block that has several such instructions there is
+    /// another code for that.
+    pub parted: bool,
     /// Products of a warpgroup: how many times what their class takes they keep the pipe.
     pub units: u32,
     /// Accesses an array of so many words that the assembler keeps in registers: no memory.
@@ -116,6 +119,7 @@ impl Instruction {
             spill: false,
             fragment: false,
             splits: false,
+            parted: false,
             units: 1,
             chooses: 0,
             place: None,

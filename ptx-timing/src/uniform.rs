@@ -146,21 +146,16 @@ pub(crate) fn parted(
     out
 }
 
-/// Operations over the warp where lanes may be absent begin with a branch that looks for them: what was before it stays
-/// before.
+/// Marks operations over the warp where lanes may be absent.
 pub(crate) fn look_for_lanes(function: &Function, facts: &mut [Facts<'_>]) {
     let same = same_in_lanes(facts);
     for b in parted(function, &same, facts) {
         let block = &function.blocks[b];
         let range = block.start as usize..block.end as usize;
-        let first = facts[range].iter_mut().find(|f| {
+        for f in &mut facts[range] {
             let class = f.instruction.class;
-            let over = matches!(class, Class::Shuffle | Class::Vote | Class::Match | Class::Redux);
-            over && !f.folded
-        });
-        if let Some(f) = first {
-            f.instruction.splits = true;
-            f.instruction.extra_slots += 1;
+            f.instruction.parted =
+                matches!(class, Class::Shuffle | Class::Vote | Class::Match | Class::Redux);
         }
     }
 }

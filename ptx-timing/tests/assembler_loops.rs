@@ -25,7 +25,7 @@ fn votes_look_for_lanes_that_may_be_absent() {
              setp.lt.u32 %p1, %r8, %r2; @%p1 bra L;"
         ))
     };
-    assert_eq!(turns("%tid.x", 32), [(true, 1), (false, 0)]);
+    assert_eq!(turns("%tid.x", 32), [(true, 1), (true, 0)]);
     // Such a loop is repeated, too: the text's turn, one under a predicate, four, and two.
     assert_eq!(turns("%ctaid.x", 32), [(false, 0); 2 * 8]);
     assert_eq!(looks(vote), [(false, 0), (false, 0)]);
