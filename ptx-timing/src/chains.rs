@@ -3,17 +3,24 @@
 //! The assembler works on values, not on names: `x = x + a; x = x + b` is one addition of three
 //! numbers to it. Here every value that ends inside its basic block gets a register of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ptx_parse::code::Function;
 
 use crate::event::Register;
 use crate::facts::Facts;
+use crate::live;
+use crate::uses::times_written;
 
-/// Gives each value that is written and overwritten in one block a register of its own. `words` gets
-/// the sizes of the new registers.
+/// Gives each value that ends in the block that makes it a register of its own, where others share its name. `words`
+/// gets the sizes of the new registers.
 pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Facts<'_>]) {
-    for block in &function.blocks {
+    let ends = live::at_block_ends(function, words.len(), |b| {
+        let block = &function.blocks[b];
+        facts[block.start as usize..block.end as usize].iter().map(|f| &f.instruction)
+    });
+    let made = times_written(facts);
+    for (block, end_of_block) in function.blocks.iter().zip(&ends) {
         let (start, end) = (block.start as usize, block.end as usize);
         // Whole writes that are still to come.
         let mut later: HashMap<Register, u32> = HashMap::new();
@@ -22,9 +29,15 @@ pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Fact
                 *later.entry(w).or_default() += 1;
             }
         }
-        if later.values().all(|n| *n < 2) {
+        // What is left of a name at the end, and what other blocks make under it.
+        let ends = |w: Register| !end_of_block.contains(w);
+        let elsewhere = |w: Register, here: u32| made.get(&w).is_some_and(|n| *n > here);
+        let alone = |(w, n): (&Register, &u32)| *n < 2 && !(ends(*w) && elsewhere(*w, *n));
+        if later.iter().all(alone) {
             continue;
         }
+        let shared: HashSet<Register> =
+            later.iter().filter(|(w, n)| ends(**w) && elsewhere(**w, **n)).map(|w| *w.0).collect();
         let mut now: HashMap<Register, Register> = HashMap::new();
         for f in &mut facts[start..end] {
             let current = |r: &mut Register| *r = now.get(r).copied().unwrap_or(*r);
@@ -40,7 +53,7 @@ pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Fact
                 }
                 let left = later.entry(*w).or_default();
                 *left = left.saturating_sub(1);
-                if *left == 0 {
+                if *left == 0 && !shared.contains(w) {
                     now.remove(w);
                     continue;
                 }
