@@ -56,6 +56,9 @@ impl WarpAccess {
 
     /// Bytes that the lanes access, lanes on one address counted once.
     pub fn distinct_bytes(&self) -> u64 {
+        if self.mask.is_power_of_two() {
+            return self.width.into();
+        }
         let mut addresses: smallvec::SmallVec<[u64; LANES]> = self.lanes().map(|l| l.1).collect();
         if !addresses.is_sorted() {
             addresses.sort_unstable();

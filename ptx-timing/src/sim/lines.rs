@@ -178,6 +178,9 @@ pub(super) fn steps(
 ) -> u32 {
     const WORD: u64 = 4;
     const LINE: u64 = 128;
+    if lines.len() <= 1 {
+        return 1;
+    }
     let mut words: SmallVec<[u32; 32]> = SmallVec::from_elem(0, lines.len());
     let mut places = Places::of(LINE, lines, origin);
     let holds = |part: &Part, at: u64| at.wrapping_sub(origin.wrapping_add(part.offset)) < LINE;

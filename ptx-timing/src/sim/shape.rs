@@ -89,6 +89,9 @@ pub(super) struct Shapes {
     once: (Shape, Vec<Part>),
 }
 
+/// What so few lanes access in device memory is computed as quickly as found.
+const FEW_LANES: u32 = 4;
+
 /// See [`Shapes::latest`].
 const SEEN: u32 = u32::MAX;
 
@@ -154,13 +157,14 @@ impl Shapes {
         let before = self.latest[pattern as usize];
         if found.is_none() {
             let access = self.patterns.at(pattern, base);
+            let few = access.active() <= FEW_LANES && matches!(space, Space::Global | Space::Local);
             let first = if before == 0 { 0 } else { self.parts.len() };
             let parts = if before == 0 { &mut self.once.1 } else { &mut self.parts };
             parts.truncate(first);
             let mut shape = compute(profile, (kind, bypass), space, &access, origin, parts);
             shape.parts = first as u32..parts.len() as u32;
-            self.latest[pattern as usize] = SEEN;
             if before == 0 {
+                self.latest[pattern as usize] = if few { 0 } else { SEEN };
                 self.once.0 = shape;
                 return (&self.once.0, &self.once.1, origin);
             }
