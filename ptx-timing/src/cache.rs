@@ -132,7 +132,8 @@ pub struct Cache {
     words: Vec<u64>,
     /// Where the first set begins among them: at a line of the host's caches.
     first: usize,
-    /// Bytes written to each sector of lines that are there in part, in the order of the lines; empty until one is.
+    /// Bytes written to each sector, in the order of the lines; what it says of sectors that are not there in part means
+    /// nothing. Empty until one is.
     written: Vec<[u8; MAX_SECTORS]>,
     ways: usize,
     sets: u64,
@@ -282,7 +283,8 @@ impl Cache {
                     let bit = 1 << index;
                     rest &= !bit;
                     // Two warps that share a sector at their edge complete it between them.
-                    if self.add_written(set, index, written[index]) >= whole {
+                    let more = line.partial & bit != 0;
+                    if self.add_written(set, index, written[index], more) >= whole {
                         line.valid |= bit;
                         line.partial &= !bit;
                     } else {
@@ -427,22 +429,24 @@ impl Cache {
     /// Makes a line of a set its first; those before it come behind.
     fn move_to_front(&mut self, set: usize, way: usize) {
         let start = self.start(set);
-        for from in [start, start + self.ways] {
-            self.words[from..=from + way].rotate_right(1);
-        }
-        if !self.written.is_empty() {
+        last_to_front(&mut self.words[start..=start + way]);
+        let lines = &mut self.words[start + self.ways..=start + self.ways + way];
+        last_to_front(lines);
+        // Few lines are there in part.
+        if Line::of(lines.iter().fold(0, |all, line| all | line)).partial != 0 {
             let from = set * self.ways;
-            self.written[from..=from + way].rotate_right(1);
+            last_to_front(&mut self.written[from..=from + way]);
         }
     }
 
-    /// Adds bytes written to a sector of the line of a set that was used last; returns how many it has.
-    fn add_written(&mut self, set: usize, sector: usize, bytes: u8) -> u32 {
+    /// Adds bytes written to a sector of the line of a set that was used last, to those that it has if it has some
+    /// (`more`); returns how many these are.
+    fn add_written(&mut self, set: usize, sector: usize, bytes: u8, more: bool) -> u32 {
         if self.written.is_empty() {
             self.written = vec![[0; MAX_SECTORS]; self.sets as usize * self.ways];
         }
         let so_far = &mut self.written[set * self.ways][sector];
-        let sum = u32::from(*so_far) + u32::from(bytes);
+        let sum = if more { u32::from(*so_far) } else { 0 } + u32::from(bytes);
         *so_far = sum.min(255) as u8;
         sum
     }
@@ -467,11 +471,17 @@ impl Cache {
             self.dirty = self.dirty.saturating_sub(old.dirty_weight());
         }
         self.set_line(set, Line::default());
-        if let Some(written) = self.written.get_mut(set * self.ways) {
-            *written = [0; MAX_SECTORS];
-        }
         self.counts.written_back += evicted.map_or(0, |e| u64::from(e.sectors));
         evicted
+    }
+}
+
+/// Puts the last of some before the others.
+fn last_to_front<T: Copy>(list: &mut [T]) {
+    if let [others @ .., last] = list {
+        let (last, count) = (*last, others.len());
+        list.copy_within(..count, 1);
+        list[0] = last;
     }
 }
 
