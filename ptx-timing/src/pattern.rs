@@ -46,14 +46,9 @@ fn base_of(access: &WarpAccess) -> (usize, u64) {
 /// Whether the lanes of an access are `step` bytes apart.
 fn is_even(access: &WarpAccess, step: i64) -> bool {
     let (first, base) = base_of(access);
-    let mut expected = base.wrapping_sub((first as u64).wrapping_mul(step.cast_unsigned()));
-    let mut differ = 0;
-    for lane in 0..LANES {
-        let taken = u64::from(access.mask >> lane & 1).wrapping_neg();
-        differ |= (access.addresses[lane] ^ expected) & taken;
-        expected = expected.wrapping_add(step.cast_unsigned());
-    }
-    differ == 0
+    let expected =
+        |lane: usize| base.wrapping_add(((lane - first) as u64).wrapping_mul(step.cast_unsigned()));
+    access.lanes().all(|(lane, address)| address == expected(lane))
 }
 
 /// The distance of the first two lanes that take part, for each lane between them.

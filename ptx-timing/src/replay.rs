@@ -270,7 +270,8 @@ impl Recorder<'_> {
     fn issue(&mut self, moment: &Moment<'_>, active: u32) {
         self.finish_pieces();
         self.last = None;
-        let Some(step) = self.steps.get(moment.pc() as usize).copied().flatten() else { return };
+        let steps = self.steps;
+        let Some(Some(step)) = steps.get(moment.pc() as usize) else { return };
         if let Does::Predicated(predicated) = step.does {
             self.skip(moment, active, predicated);
             return;
