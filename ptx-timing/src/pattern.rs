@@ -75,6 +75,11 @@ impl PatternList {
         self.list.len()
     }
 
+    /// Lanes that take part in a pattern.
+    pub fn lanes(&self, pattern: u32) -> u32 {
+        self.list.get(pattern as usize).map_or(0, |pattern| pattern.mask.count_ones())
+    }
+
     /// Bytes that they take in memory, about.
     pub fn bytes(&self) -> usize {
         self.list.capacity() * size_of::<Pattern>() + self.offsets.capacity() * size_of::<i32>()

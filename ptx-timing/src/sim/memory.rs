@@ -87,10 +87,10 @@ const MERGED: u64 = 128;
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     line: u64,
-    sectors: u8,
-    by: usize,
-    at: u64,
     done: u64,
+    at: u64,
+    by: u32,
+    sectors: u8,
 }
 
 /// Where a group of SMs looks for a line.
@@ -322,6 +322,15 @@ impl<'a> Memory<'a> {
         done
     }
 
+    /// Brings something of what an access of a warp will look at into the host's caches.
+    pub fn warm_next(&self, sm: usize, access: &TracedAccess) -> u64 {
+        if access.space != Space::Global {
+            return 0;
+        }
+        let l1 = self.sms[sm].l1.as_ref().map_or(0, |l1| l1.warm(access.base));
+        l1 ^ self.l2.as_ref().map_or(0, |l2| l2.warm(access.base))
+    }
+
     /// Brings what accesses to many lines will look at into the host's caches.
     fn warm(&self, sm: usize, parts: &[Part], origin: u64) {
         if parts.len() < MANY_LINES {
@@ -526,7 +535,7 @@ impl<'a> Memory<'a> {
         let done = if copies { asked.max(there) + far } else { asked.max(there + far) };
         if let Some(asked) = self.asked.get_mut(sm / self.together.max(1)) {
             let sectors = part.sectors;
-            asked[slot(address)] = Asked { line: address, sectors, by: sm, at: now, done };
+            asked[slot(address)] = Asked { line: address, done, at: now, by: sm as u32, sectors };
         }
         done
     }
@@ -535,7 +544,7 @@ impl<'a> Memory<'a> {
     fn under_way(&self, sm: usize, now: u64, part: &Part, address: u64) -> Option<u64> {
         let asked = self.asked.get(sm / self.together.max(1))?[slot(address)];
         let same = asked.line == address && part.sectors & !asked.sectors == 0;
-        (same && asked.by != sm && asked.done > now && now < asked.at + MERGED)
+        (same && asked.by != sm as u32 && asked.done > now && now < asked.at + MERGED)
             .then_some(asked.done)
     }
 
@@ -584,7 +593,7 @@ impl<'a> Memory<'a> {
 }
 
 /// Lines of an access from which on it pays to look at all of them first.
-const MANY_LINES: usize = 8;
+const MANY_LINES: usize = 2;
 
 /// SMs in a row that are near the same half of L2.
 const NEIGHBOURS: usize = 4;

@@ -237,7 +237,7 @@ impl Grid {
             if self.samples {
                 self.observed.progress.note(start, chip.slots);
             }
-            self.sms[index].warm(slice_end);
+            self.sms[index].warm(slice_end, &chip.memory);
             let mut time = Some(start);
             while let Some(now) = time.filter(|t| *t < slice_end) {
                 let outcome = self.sms[index].step(now, chip);

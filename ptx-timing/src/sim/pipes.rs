@@ -33,9 +33,10 @@ pub(super) struct PipeTimes {
     takes_wanted: Vec<Takes>,
     /// The same without the ports, scheduler by scheduler.
     pipes_take: Vec<u64>,
-    wants: Vec<u64>,
-    /// The numbers of what wants each pipe, and the ports.
-    wanted_by: Vec<Vec<u8>>,
+    /// How many different things there are to want.
+    wants: usize,
+    /// What wants each pipe, and the numbers of what wants the ports.
+    wanted_by: Vec<Vec<Wanted>>,
     with_ports: Vec<u8>,
     /// How long each pipe was busy, over all schedulers, in 1/1024 clocks.
     pub busy: Vec<u64>,
@@ -48,12 +49,29 @@ pub(super) struct PipeTimes {
     ports: Vec<u64>,
 }
 
+/// What instructions want, among others of a pipe.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    /// Its number in [`Pipes::wants`].
+    number: u8,
+    /// Whether it needs the operand ports.
+    ports: bool,
+    /// The other pipes that would do.
+    others: u64,
+}
+
 impl PipeTimes {
     pub fn new(pipes: &Pipes, schedulers: usize, issue: &Issue) -> Self {
         let count = pipes.names.len();
-        let wanting = |what: u64| {
-            let wants = (0..).zip(&pipes.wants);
-            wants.filter(|(_, w)| *w & what != 0).map(|(number, _)| number).collect()
+        let wants = || (0..).zip(&pipes.wants);
+        let wanting = |pipe: usize| {
+            let these = wants().filter(|(_, w)| *w >> pipe & 1 != 0);
+            let wanted = |(number, w): (u8, &u64)| Wanted {
+                number,
+                ports: w & PORTS != 0,
+                others: w & !PORTS & !(1 << pipe),
+            };
+            these.map(wanted).collect()
         };
         Self {
             free: vec![0; count * schedulers],
@@ -63,9 +81,12 @@ impl PipeTimes {
             takes: vec![0; count * schedulers],
             takes_wanted: vec![[0; MOST_WANTS]; schedulers],
             pipes_take: vec![0; schedulers * pipes.wants.len()],
-            wants: pipes.wants.clone(),
-            wanted_by: (0..count).map(|pipe| wanting(1 << pipe)).collect(),
-            with_ports: wanting(PORTS),
+            wants: pipes.wants.len(),
+            wanted_by: (0..count).map(wanting).collect(),
+            with_ports: wants()
+                .filter(|(_, w)| *w & PORTS != 0)
+                .map(|(number, _)| number)
+                .collect(),
             busy: vec![0; count],
             shared: (0..count)
                 .filter(|&p| !pipes.per_scheduler[p])
@@ -86,13 +107,13 @@ impl PipeTimes {
     fn update(&mut self, scheduler: usize, pipe: usize) {
         let (count, ports) = (self.busy.len(), self.ports[scheduler]);
         let takes = &self.takes[scheduler * count..][..count];
-        let pipes_take = &mut self.pipes_take[scheduler * self.wants.len()..];
-        for &number in self.wanted_by[pipe].iter() {
-            let wants = self.wants[usize::from(number)];
-            let time = one_of(takes, wants & !PORTS);
-            pipes_take[usize::from(number)] = time;
-            let ports = if wants & PORTS == 0 { 0 } else { ports };
-            self.takes_wanted[scheduler][usize::from(number)] = time.max(ports);
+        let pipes_take = &mut self.pipes_take[scheduler * self.wants..][..self.wants];
+        let takes_wanted = &mut self.takes_wanted[scheduler];
+        for wanted in &self.wanted_by[pipe] {
+            let time = takes[pipe].min(first_of(takes, wanted.others));
+            pipes_take[usize::from(wanted.number)] = time;
+            let ports = if wanted.ports { ports } else { 0 };
+            takes_wanted[usize::from(wanted.number)] = time.max(ports);
         }
     }
 
@@ -103,7 +124,7 @@ impl PipeTimes {
         }
         let until = now + clocks;
         self.ports[scheduler] = until;
-        let pipes_take = &self.pipes_take[scheduler * self.wants.len()..];
+        let pipes_take = &self.pipes_take[scheduler * self.wants..];
         let takes_wanted = &mut self.takes_wanted[scheduler];
         for &number in self.with_ports.iter() {
             takes_wanted[usize::from(number)] = pipes_take[usize::from(number)].max(until);
@@ -129,50 +150,49 @@ impl PipeTimes {
     }
 
     /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks); of that time it waits
-    /// for room elsewhere for `room`. Returns whether it is one that all schedulers share.
+    /// for room elsewhere for `room`. The scheduler issues nothing else before `next`. Returns whether it is one that
+    /// all schedulers share.
     pub fn occupy(
         &mut self,
         scheduler: usize,
         pipe: u8,
-        now: u64,
+        (now, next): (u64, u64),
         (busy, room): (u64, u64),
     ) -> bool {
         let (pipe, count) = (usize::from(pipe), self.busy.len());
         self.busy[pipe] += busy;
         let at = scheduler * count + pipe;
-        let now = now * FRACTION;
+        let from = now * FRACTION;
         if self.shared >> pipe & 1 == 0 {
-            let free = self.free[at].max(now) + busy;
-            self.set_free(scheduler, pipe, free, self.own_queue);
+            let free = self.free[at].max(from) + busy;
+            self.set_free(scheduler, pipe, (free, self.own_queue), next);
             return false;
         }
-        self.all[pipe] = self.all[pipe].max(now) + busy;
-        self.own[at] = self.own[at].max(now) + (busy - room) * self.scheduler_cycles[pipe] + room;
+        self.all[pipe] = self.all[pipe].max(from) + busy;
+        self.own[at] = self.own[at].max(from) + (busy - room) * self.scheduler_cycles[pipe] + room;
         for scheduler in 0..self.ports.len() {
             let free = self.all[pipe].max(self.own[scheduler * count + pipe]);
-            self.set_free(scheduler, pipe, free, self.shared_queue);
+            self.set_free(scheduler, pipe, (free, self.shared_queue), now);
         }
         true
     }
 
-    /// When a pipe of a scheduler is free, which takes instructions so many clocks before.
-    fn set_free(&mut self, scheduler: usize, pipe: usize, free: u64, queue: u64) {
+    /// When a pipe of a scheduler is free, which takes instructions so many clocks before. Nobody asks what it takes
+    /// before a clock: what ends by then may as well have ended long ago.
+    #[inline]
+    fn set_free(&mut self, scheduler: usize, pipe: usize, (free, queue): (u64, u64), asked: u64) {
         let at = scheduler * self.busy.len() + pipe;
         let takes = (free / FRACTION).saturating_sub(queue);
-        let changed = self.takes[at] != takes;
-        (self.free[at], self.takes[at]) = (free, takes);
-        if changed {
+        let before = std::mem::replace(&mut self.takes[at], takes);
+        self.free[at] = free;
+        if takes != before && takes.max(before) > asked {
             self.update(scheduler, pipe);
         }
     }
 }
 
-/// First clock at which one of some pipes takes an instruction; 0 if there is none.
-fn one_of(takes: &[u64], pipes: u64) -> u64 {
-    // Mostly it is one.
-    if pipes & pipes.wrapping_sub(1) == 0 {
-        return if pipes == 0 { 0 } else { takes[pipes.trailing_zeros() as usize] };
-    }
+/// First clock at which one of some pipes takes an instruction; `NEVER` if there are none, as mostly.
+fn first_of(takes: &[u64], pipes: u64) -> u64 {
     let mut least = NEVER;
     let mut rest = pipes;
     while rest != 0 {

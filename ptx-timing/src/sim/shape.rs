@@ -125,6 +125,11 @@ impl Shapes {
         u64::from(latest) ^ self.patterns.peek(pattern)
     }
 
+    /// Whether few lanes take part in a pattern.
+    pub fn of_few(&self, pattern: u32) -> bool {
+        self.patterns.lanes(pattern) <= FEW_LANES
+    }
+
     /// Where the shape of a pattern is that has a key.
     fn find(&self, pattern: u32, key: u32) -> Option<usize> {
         let mut at = self.latest[pattern as usize];

@@ -13,7 +13,7 @@ use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
-use super::warp::{BarrierState, Block, Copies, NEVER, STATE_BITS, Warp, local_base};
+use super::warp::{BarrierState, Block, NEVER, STATE_BITS, Warp, local_base};
 use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
 use crate::profile::Profile;
 
@@ -31,14 +31,10 @@ pub(super) struct Sm {
     /// The warps by slot, and what schedulers choose by.
     warps: Vec<Option<Warp>>,
     slots: Slots,
-    /// When each scheduler can issue next, and which of these times are out of date.
-    wake: Vec<u64>,
+    schedulers: Vec<Scheduler>,
+    /// Of which schedulers it is not known when they have something to do.
     stale: u32,
-    next_issue: Vec<u64>,
-    last: Vec<usize>,
     pub pipes: PipeTimes,
-    /// The two instructions that each scheduler issued last for the same warp, the latest first.
-    last_pcs: Vec<[u32; 2]>,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
     /// Blocks started so far.
@@ -52,6 +48,18 @@ pub(super) struct Sm {
     /// Clocks of all warps that ended, and when the last one did, for the achieved occupancy.
     pub warp_clocks: u64,
     pub last_end: u64,
+}
+
+/// One scheduler of an SM.
+#[derive(Debug, Clone)]
+struct Scheduler {
+    /// When it has something to do next, as far as that is known.
+    wake: u64,
+    /// It issues nothing before this clock.
+    next_issue: u64,
+    /// The slot for which it issued last, and the two instructions that it issued last for that, the latest first.
+    last: usize,
+    last_pcs: [u32; 2],
 }
 
 /// Everything that the SMs share.
@@ -84,12 +92,17 @@ impl Sm {
             index,
             warps: (0..slots.len()).map(|_| None).collect(),
             slots,
-            wake: vec![NEVER; schedulers],
+            schedulers: vec![
+                Scheduler {
+                    wake: NEVER,
+                    next_issue: 0,
+                    last: 0,
+                    last_pcs: [NOTHING; 2]
+                };
+                schedulers
+            ],
             stale: 0,
-            next_issue: vec![0; schedulers],
-            last: vec![0; schedulers],
             pipes: PipeTimes::new(pipes, schedulers, &profile.issue),
-            last_pcs: vec![[NOTHING; 2]; schedulers],
             blocks: Vec::new(),
             resident_blocks: 0,
             block_age: 0,
@@ -170,7 +183,7 @@ impl Sm {
                 place: self.index * self.slots.len() + hardware,
                 counted: stratum * chip.plans.len(),
                 block_age: self.block_age,
-                registers: vec![0; chip.registers],
+                registers: vec![0; chip.registers].into_boxed_slice(),
                 free_at: start,
                 free_reason: Stall::Control,
                 wait_from: start,
@@ -178,8 +191,7 @@ impl Sm {
                 operands_reason: Stall::Control,
                 pipe_was_busy: false,
                 recorded,
-                copies: Copies::default(),
-                products: Copies::default(),
+                groups: Box::default(),
             });
             self.prepare(slot, chip);
         }
@@ -191,18 +203,26 @@ impl Sm {
             let scheduler = self.stale.trailing_zeros() as usize;
             self.stale &= self.stale - 1;
             let next = self.slots.next(scheduler, self.pipes.takes_wanted(scheduler));
-            let issue = self.next_issue[scheduler];
-            self.wake[scheduler] = if next == NEVER { NEVER } else { next.max(issue) };
+            let own = &mut self.schedulers[scheduler];
+            own.wake = next.max(own.next_issue);
         }
-        let next = self.wake.iter().fold(NEVER, |least, t| least.min(*t));
+        let next = self.schedulers.iter().fold(NEVER, |least, own| least.min(own.wake));
         (next != NEVER).then_some(next)
     }
 
     /// Reads what warps that are ready before a clock will look at, so that the host's caches have it by then: it waits
     /// for all of them at once, not for one after the other.
-    pub fn warm(&self, until: u64) {
+    pub fn warm(&self, until: u64, memory: &Memory<'_>) {
         let ready = (0..self.slots.len()).filter(|slot| self.slots.ready_at(*slot) < until);
-        let next = |slot: usize| self.warps[slot].as_ref()?.next(&self.blocks);
+        let next = |slot: usize| {
+            let warp = self.warps[slot].as_ref()?;
+            let access = warp.next_access()?;
+            let shapes = self.blocks.get(warp.block)?.as_ref()?.shapes.borrow();
+            // Those of many lanes look at all of their lines when they come.
+            let few = shapes.of_few(access.pattern);
+            let lines = if few { memory.warm_next(self.index, access) } else { 0 };
+            Some(access.base ^ shapes.peek(access.pattern) ^ lines)
+        };
         std::hint::black_box(ready.filter_map(next).fold(0, |all, word| all ^ word));
     }
 
@@ -219,21 +239,20 @@ impl Sm {
     /// Lets every scheduler issue at `now`.
     pub fn step(&mut self, now: u64, chip: &mut Chip<'_>) -> StepOutcome {
         let mut outcome = StepOutcome::default();
-        let schedulers = self.next_issue.len();
+        let schedulers = self.schedulers.len();
         let first = self.first_scheduler;
         for turn in first..first + schedulers {
             let scheduler = if turn < schedulers { turn } else { turn - schedulers };
+            let own = &self.schedulers[scheduler];
             // What another scheduler did in this clock may have made a warp ready.
-            if self.next_issue[scheduler] > now
-                || self.wake[scheduler] > now && self.stale >> scheduler & 1 == 0
-            {
+            if own.next_issue > now || own.wake > now && self.stale >> scheduler & 1 == 0 {
                 continue;
             }
             self.stale |= 1 << scheduler;
             let mut issued = 0;
             while issued < chip.profile.issue.width {
                 // A second instruction in the same slot has to come from the same warp.
-                let last = self.last[scheduler];
+                let last = self.schedulers[scheduler].last;
                 let takes = self.pipes.takes_wanted(scheduler);
                 let slot = if issued == 0 {
                     let policy = chip.profile.issue.policy;
@@ -268,7 +287,6 @@ impl Sm {
             return false;
         };
         let plan = &chip.plans[event.pc as usize];
-        let schedulers = self.next_issue.len();
         let Some(pipe) = self.pipes.first_free(scheduler, &plan.pipes) else {
             self.set_ready(slot, NEVER);
             return false;
@@ -300,15 +318,18 @@ impl Sm {
             busy *= u64::from(values.max(1));
             done += (f64::from(values.saturating_sub(1)) * plan.value_latency) as u64;
         }
-        let last = &mut self.last_pcs[scheduler];
-        if self.last[scheduler] != slot {
-            *last = [NOTHING; 2];
+        let schedulers = self.schedulers.len();
+        let own = &mut self.schedulers[scheduler];
+        if own.last != slot {
+            own.last_pcs = [NOTHING; 2];
         }
         if plan.operands_wait {
-            let clocks = chip.operand_ports.clocks(chip.plans, event.pc, *last);
+            let clocks = chip.operand_ports.clocks(chip.plans, event.pc, own.last_pcs);
             self.pipes.fetch(scheduler, now, clocks);
         }
-        *last = [event.pc, last[0]];
+        own.last_pcs = [event.pc, own.last_pcs[0]];
+        own.last = slot;
+        own.next_issue = now + cost.dispatch_cycles;
         // How long a product reads shared memory is in the units of its shape.
         if let Detail::Memory { count, .. } = event.detail
             && event.active != 0
@@ -328,20 +349,21 @@ impl Sm {
         for &register in plan.writes.iter() {
             warp.registers[register as usize] = state;
         }
-        if self.pipes.occupy(scheduler, pipe, now, (busy, room)) {
+        // A second instruction may follow in the same clock.
+        let next = if chip.profile.issue.width > 1 { now } else { own.next_issue };
+        if self.pipes.occupy(scheduler, pipe, (now, next), (busy, room)) {
             self.first_scheduler = (scheduler + 1) % schedulers;
         }
         if plan.product {
             let end = self.pipes.free(scheduler, pipe) / FRACTION;
-            warp.products.pending = warp.products.pending.max(end);
+            let pending = &mut warp.groups.products.pending;
+            *pending = (*pending).max(end);
         }
-        self.next_issue[scheduler] = now + cost.dispatch_cycles;
         if plan.f64 {
             let until = now + plan.issue_cycles;
-            self.next_issue.iter_mut().for_each(|t| *t = (*t).max(until));
+            self.schedulers.iter_mut().for_each(|s| s.next_issue = s.next_issue.max(until));
             self.stale = (1 << schedulers) - 1;
         }
-        self.last[scheduler] = slot;
         warp.position += 1;
         warp.free_at =
             now + if plan.holds { cost.latency } else { cost.issue_cycles.max(plan.pause) };
@@ -548,7 +570,10 @@ fn access(
         work += held;
         room += held;
         match traced.differs.copy {
-            true => warp.copies.pending = warp.copies.pending.max(at),
+            true => {
+                let pending = &mut warp.groups.copies.pending;
+                *pending = (*pending).max(at);
+            }
             false => done = done.max(at),
         }
     }

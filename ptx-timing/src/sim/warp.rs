@@ -45,7 +45,7 @@ pub(super) struct Warp {
     pub counted: usize,
     /// The number of its block among those that the SM has started.
     pub block_age: u64,
-    pub registers: Vec<RegisterState>,
+    pub registers: Box<[RegisterState]>,
     /// Earliest next issue in program order.
     pub free_at: u64,
     pub free_reason: Stall,
@@ -57,6 +57,13 @@ pub(super) struct Warp {
     pub pipe_was_busy: bool,
     /// Index in the timeline, where this SM has one.
     pub recorded: Option<usize>,
+    /// Apart, as most warps have none: what schedulers look at lies together.
+    pub groups: Box<Groups>,
+}
+
+/// What a warp started and waits for later.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
     pub copies: Copies,
     pub products: Copies,
 }
@@ -66,13 +73,13 @@ impl Warp {
     pub fn join_groups(&mut self, detail: Detail, now: u64, latency: u64) {
         match detail {
             Detail::Copies(group) => {
-                let until = self.copies.group(group);
+                let until = self.groups.copies.group(group);
                 if until > self.free_at {
                     (self.free_at, self.free_reason) = (until, Stall::Memory);
                 }
             }
             Detail::Products(group) => {
-                let until = self.products.group(group);
+                let until = self.groups.products.group(group);
                 if until > now {
                     (self.free_at, self.free_reason) = (until + latency, Stall::Execution);
                 }
@@ -148,17 +155,15 @@ impl Warp {
         (waited, if first { self.operands_reason } else { busy })
     }
 
-    /// Something of its next instructions and the first access among them, for [`super::sm::Sm::warm`].
-    pub fn next(&self, blocks: &[Option<Block>]) -> Option<u64> {
+    /// The first access among its next instructions, for [`super::sm::Sm::warm`].
+    pub fn next_access(&self) -> Option<&TracedAccess> {
         let events = self.events.get(self.position..)?.iter().take(SOON);
         let access = |event: &Event| match event.detail {
             Detail::Memory { first, .. } => Some(first),
             _ => None,
         };
         let first = events.filter_map(access).next()?;
-        let access = self.accesses.get(first as usize)?;
-        let shapes = blocks.get(self.block)?.as_ref()?.shapes.borrow();
-        Some(access.base ^ shapes.peek(access.pattern))
+        self.accesses.get(first as usize)
     }
 
     /// Attributes the clocks since the warp's previous issue.
