@@ -38,6 +38,7 @@ use crate::paths::Looks;
 use crate::profile::Assembler;
 use crate::register_arrays;
 use crate::repeated::Loops;
+use crate::sequence::Sequences;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
 use crate::trips;
@@ -61,6 +62,8 @@ pub struct KernelCode {
     /// Per index: the instruction whose counts it adds to. Another one for the turns of repeated loops,
     /// and for loads and stores of values that have no register.
     stands_for: Vec<u32>,
+    /// Where the order of machine code is not the text's.
+    sequences: Sequences,
     /// Loops that are repeated.
     loops: Loops,
     /// Per index: words of local memory that it loads or stores, and the first of them.
@@ -190,9 +193,12 @@ impl KernelCode {
         }
         fold(assembler.fuse, function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);
+        let mut sequence: Vec<usize> = (0..facts.len()).collect();
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
-            moves::join(function, self.words.len(), &words, &mut facts);
+            let meant = moves::join(function, self.words.len(), &words, &mut facts);
+            // Loads and stores of values without a register stay beside what reads and makes them.
+            sequence = if unrolled > 0 { meant } else { sequence };
             for f in facts.iter_mut().filter(|f| f.op == Operation::Shl && f.constants == 1) {
                 if f.instruction.class == Class::Shift {
                     f.instruction.class = Class::ShiftLeft;
@@ -213,23 +219,25 @@ impl KernelCode {
         };
         let repeated = unroll::candidates(rules, &program.source, function, &trips, &facts);
         let start = self.code.instructions.len();
-        let mut steps = Vec::with_capacity(function.insts.len());
+        let mut steps: Vec<Step> = vec![Step { pc: None, does: Does::Plain }; facts.len()];
         let mut leaders: Vec<u32> = function.blocks.iter().map(|b| b.start).collect();
         leaders.sort_unstable();
-        for (i, facts) in facts.into_iter().enumerate() {
+        let continues: Vec<bool> = facts.iter().map(|f| f.continues).collect();
+        let mut facts: Vec<Option<Facts<'_>>> = facts.into_iter().map(Some).collect();
+        for (place, i) in sequence.into_iter().enumerate() {
+            let Some(facts) = facts[i].take() else { continue };
             let pc = self.code.instructions.len() as u32;
-            let starts_block = leaders.binary_search(&(i as u32)).is_ok();
-            let starts_block = starts_block && !facts.continues;
+            let starts_block = leaders.binary_search(&(place as u32)).is_ok();
+            let starts_block = starts_block && !continues[place];
             if starts_block && self.code.leaders.last() != Some(&pc) {
                 self.code.leaders.push(pc);
             }
             let does = does(index, function, &function.insts[i], &facts);
+            steps[i] = Step { pc: (!facts.folded).then_some(pc), does };
             if facts.folded {
                 self.folded += 1;
-                steps.push(Step { pc: None, does });
                 continue;
             }
-            steps.push(Step { pc: Some(pc), does });
             self.origin.push((index, i as u32));
             self.stands_for.push(pc);
             let place = facts.place.filter(|_| facts.merged == 1);
@@ -237,6 +245,10 @@ impl KernelCode {
             self.code.instructions.push(Instruction { place, ..facts.instruction });
         }
         self.find_only(start);
+        for block in &function.blocks {
+            let of = |i: u32| steps.get(i as usize)?.pc;
+            self.sequences.add(&(block.start..block.end).filter_map(of).collect::<Vec<_>>());
+        }
         for candidate in &repeated {
             let Code { instructions, leaders, .. } = &mut self.code;
             let pc = |i: u32| steps.get(i as usize).and_then(|s: &Step| s.pc);
@@ -287,15 +299,17 @@ impl KernelCode {
     /// The machine instructions of a block of the text as they were if all branches of the text were branches: where it
     /// has no guard, there is none, and both sides of an if write what they write in the text.
     fn of_text(&self, f: u32, function: &Function, block: Range<u32>) -> Vec<Instruction> {
-        let of = |i: u32| {
-            let mut own = self.code.instructions[self.pc(f, i)? as usize].clone();
+        let mut list: Vec<(u32, u32)> = block.filter_map(|i| Some((self.pc(f, i)?, i))).collect();
+        list.sort_unstable();
+        let of = |(pc, i): (u32, u32)| {
+            let mut own = self.code.instructions[pc as usize].clone();
             own.writes.extend(std::mem::take(&mut own.yields));
             if function.insts[i as usize].guard.is_none() && own.guard.is_some() {
                 own.reads.extend(own.guard.take());
             }
-            Some(own)
+            own
         };
-        block.filter_map(of).collect()
+        list.into_iter().map(of).collect()
     }
 
     /// The machine code's basic blocks.
@@ -451,6 +465,7 @@ impl KernelCode {
     pub(crate) fn repeat(&self, trace: &mut BlockTrace) {
         let BlockTrace { warps, patterns } = trace;
         for warp in warps {
+            self.sequences.apply(warp);
             self.loops.apply(warp, patterns);
         }
     }

@@ -61,6 +61,7 @@ mod rotate;
 mod schedule;
 mod scoreboard;
 mod selections;
+mod sequence;
 pub mod sim;
 mod spill;
 mod transfer;

@@ -27,18 +27,20 @@ fn copied(f: &Facts<'_>, words: &dyn Fn(Register) -> u32) -> Option<(Register, R
     (plain && same && i.class == ptx_isa::Class::Move).then_some((to, from))
 }
 
-/// Joins the registers of moves and folds the moves. `words` gives the size of a register.
+/// Joins the registers of moves and folds the moves. `words` gives the size of a register. The order in which the
+/// instructions mean their registers: next values are made behind what reads the last one.
 pub(crate) fn join(
     function: &Function,
     registers: usize,
     words: &dyn Fn(Register) -> u32,
     facts: &mut [Facts<'_>],
-) {
+) -> Vec<usize> {
+    let mut sequence: Vec<usize> = (0..facts.len()).collect();
     let moves: Vec<(usize, Register, Register)> = (0..facts.len())
         .filter_map(|i| copied(&facts[i], words).map(|(to, from)| (i, to, from)))
         .collect();
     if moves.is_empty() {
-        return;
+        return sequence;
     }
     let late = Late::new(function, facts);
     let places: Vec<Option<(usize, usize)>> =
@@ -69,6 +71,9 @@ pub(crate) fn join(
         facts[i].folded = true;
         if let Some((made, first)) = *place {
             facts[made].late = late.passes(made, first, to);
+            if facts[made].late {
+                late.move_behind(&mut sequence, (made, first), to);
+            }
         }
     }
     let rename = |r: &mut Register| *r = leader.get(r).copied().unwrap_or(*r);
@@ -77,6 +82,7 @@ pub(crate) fn join(
         f.instruction.writes.iter_mut().for_each(rename);
         f.instruction.guard.iter_mut().for_each(rename);
     }
+    sequence
 }
 
 fn pair(a: Register, b: Register) -> (Register, Register) {
@@ -169,6 +175,33 @@ impl Late {
         let readers = self.uses.uses.get(&register).map_or(&[][..], |u| &u[..]);
         self.block[made] != self.block[first]
             || readers.iter().any(|u| (made + 1..=first).contains(u))
+    }
+
+    /// Moves what makes a variable's next value behind what reads the last one: ahead of what reads the next one first,
+    /// or, if that is in another block, behind the last reader in its own.
+    fn move_behind(
+        &self,
+        sequence: &mut Vec<usize>,
+        (made, first): (usize, usize),
+        variable: Register,
+    ) {
+        let place = |sequence: &[usize], i: usize| sequence.iter().position(|s| *s == i);
+        let behind = |u: &&usize| self.block[**u] == self.block[made] && **u > made;
+        let readers = self.uses.uses.get(&variable).map_or(&[][..], |u| &u[..]);
+        let to = match self.block[made] == self.block[first] {
+            true => place(sequence, first),
+            false => readers
+                .iter()
+                .filter(behind)
+                .filter_map(|u| place(sequence, *u))
+                .max()
+                .map(|at| at + 1),
+        };
+        if let (Some(from), Some(to)) = (place(sequence, made), to)
+            && from < to
+        {
+            sequence[from..to].rotate_left(1);
+        }
     }
 
     /// The innermost loop around an instruction.

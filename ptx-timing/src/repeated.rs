@@ -83,7 +83,8 @@ impl Loops {
         words: &mut Vec<u8>,
         pc: &dyn Fn(u32) -> Option<u32>,
     ) -> Vec<u32> {
-        let pcs: Vec<u32> = (candidate.start..candidate.end).filter_map(pc).collect();
+        let mut pcs: Vec<u32> = (candidate.start..candidate.end).filter_map(pc).collect();
+        pcs.sort_unstable();
         let numbers = |list: &[u32]| -> Vec<u32> { list.iter().filter_map(|i| pc(*i)).collect() };
         let once = numbers(&candidate.once);
         let Folds { known, first, differences } = &candidate.folds;
