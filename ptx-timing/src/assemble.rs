@@ -50,6 +50,9 @@ pub(crate) fn assemble(
         selections::round(function, facts);
         selections::move_back(function, facts);
         let sums = selections::sums_of_sums(function, facts);
+        if rules.convergence_barriers {
+            fuse::both_hold(function, facts);
+        }
         fuse::fuse(rules, function, facts);
         selections::predicate(function, sums, facts);
         bytes::convert(facts);

@@ -136,6 +136,40 @@ fn logic(f: &Facts<'_>) -> bool {
         && f.opcode.types().last() != Some(Ty::Pred)
 }
 
+/// A branch that is taken where two predicates hold takes both: `@P0 BRA P1`. Read off ptxas 13.5 for sm_75 to sm_120;
+/// what is taken where one of two holds, or where not both do, has its predicate made first.
+pub(crate) fn both_hold(function: &Function, facts: &mut [Facts<'_>]) {
+    let block = blocks_of(function);
+    let uses = Uses::new(facts);
+    for i in 0..facts.len() {
+        let f = &facts[i];
+        let joins = f.op == Operation::And && f.opcode.types().last() == Some(Ty::Pred);
+        let (&[both], [(Some(a), _), (Some(b), _)]) = (&f.instruction.writes[..], &f.arguments[..])
+        else {
+            continue;
+        };
+        let Some(&[user]) = uses.uses.get(&both).map(|u| &u[..]) else { continue };
+        let branch = &facts[user].instruction;
+        let taken = function.insts[user].guard.as_ref().is_some_and(|(_, negated)| !negated);
+        let fits = joins
+            && !f.folded
+            && f.instruction.guard.is_none()
+            && uses.written_once(both)
+            && block[user] == block[i]
+            && branch.class == Class::Branch
+            && branch.guard == Some(both)
+            && taken
+            && [a, b].iter().all(|r| unchanged(function, facts, **r, i, user));
+        if fits {
+            let (a, b) = (*a, *b);
+            facts[i].folded = true;
+            let branch = &mut facts[user].instruction;
+            branch.guard = Some(b);
+            branch.reads.push(a);
+        }
+    }
+}
+
 /// Pairs of instructions that one machine instruction does, operand modifiers, and constants.
 pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);

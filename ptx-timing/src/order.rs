@@ -97,9 +97,12 @@ impl Graph {
                 let war = l.writes.iter().any(|w| e.reads.contains(w) || e.guard == Some(*w));
                 let waw = l.writes.iter().any(|w| e.writes.contains(w));
                 let memory = ordered(effects[early], effects[late]) && !apart(list, early, late);
-                let guard = l.guard.filter(|g| e.writes.contains(g) && compares(e.class));
+                // Branches and barriers take predicates as guards do.
+                let whole = matches!(l.class, Class::Branch | Class::Barrier);
+                let among = l.reads.iter().filter(|_| whole).chain(&l.guard);
+                let guard = among.filter(|g| e.writes.contains(g) && compares(e.class)).count() > 0;
                 let distance = match () {
-                    () if guard.is_some() => latencies[early].max(guards_after),
+                    () if guard => latencies[early].max(guards_after),
                     () if raw => latencies[early],
                     () if war || waw || memory || control(late) || control(early) => 1,
                     // ptxas 13.5 makes what is needed behind a barrier ahead of it, but hardly ever two barriers ahead,

@@ -182,7 +182,9 @@ fn candidate(
     trip: Option<&Trip>,
 ) -> Option<Candidate> {
     let branch = branch as usize;
-    let guard = facts[branch].instruction.guard.filter(|_| !facts[branch].folded)?;
+    // Not those that two predicates decide about.
+    let alone = !facts[branch].folded && facts[branch].instruction.reads.is_empty();
+    let guard = facts[branch].instruction.guard.filter(|_| alone)?;
     let before = start.checked_sub(1).map_or(0, |i| function.insts[i as usize].span.end);
     let text = source.get(before as usize..function.insts[branch].span.end as usize)?;
     if text.contains("nounroll") {

@@ -376,3 +376,41 @@ fn loops_with_a_bound_are_written_out() {
     let third = "setp.gt.f32 %p5, %f1, 0f3F800000; and.pred %p1, %p1, %p5;";
     assert_eq!([of("", ""), of("membar.gl;", ""), of("", third)], [1, 2, 3]);
 }
+
+/// A branch that is taken where two predicates hold takes both; where one of two does, or where not both do, a comparison
+/// takes in the other one first.
+#[test]
+fn branches_take_two_predicates() {
+    let of = |joins: &str, branch: &str| {
+        let (_, code) = kernel(&format!(
+            "setp.lt.f32 %p2, %f1, %f2; setp.lt.u32 %p3, %r1, %r2; {joins}.pred %p1, %p2, %p3;\n{branch} bra M;\n{}\nM:",
+            chain(40)
+        ));
+        let list = &code.code.instructions;
+        let branch = list.iter().find(|i| i.class == Class::Branch && i.guard.is_some()).unwrap();
+        let made = list.iter().filter(|i| i.writes.iter().any(|w| branch.guard == Some(*w)));
+        (branch.reads.len(), made.map(|i| i.reads.len()).max().unwrap())
+    };
+    assert_eq!(of("and", "@%p1"), (1, 2));
+    assert_eq!(of("and", "@!%p1"), (0, 3));
+    assert_eq!(of("or", "@%p1"), (0, 3));
+}
+
+/// The next value of a variable takes the variable's register: what reads the last one comes first, though the text has
+/// it behind.
+#[test]
+fn next_values_are_made_behind_readers_of_the_last() {
+    let (_, code) = kernel(
+        "L: sub.f32 %f21, %f5, %f4; add.f32 %f9, %f21, 0fBF4CCCCD; add.f32 %f22, %f7, %f7;\n\
+         fma.rn.f32 %f6, %f22, %f6, %f3; mul.f32 %f5, %f9, %f9; mul.f32 %f4, %f6, %f6;\n\
+         add.f32 %f8, %f5, %f4; setp.lt.f32 %p2, %f8, 0f40800000; mov.f32 %f7, %f9; @%p2 bra L;\n\
+         st.global.f32 [%rd5+4], %f6;",
+    );
+    let list = &code.code.instructions;
+    let product = list.iter().position(|i| i.class == Class::F32Fma).unwrap();
+    let makes = |w: u32| list[..product].iter().rposition(|i| i.writes[..] == [w]);
+    let doubled = list[product].reads.iter().find_map(|r| makes(*r)).unwrap();
+    let variable = list[doubled].reads[0];
+    let next = list.iter().position(|i| i.class == Class::F32Add && i.writes[..] == [variable]);
+    assert!(next.unwrap() > doubled, "{list:?}");
+}

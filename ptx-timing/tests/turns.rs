@@ -28,11 +28,9 @@ fn clocks(profile: &Profile, module: &Module, entry: &str, threads: u32, turns: 
 /// tags that copies look up, how one warp's copies wait for each other, reads of one SM from L2 at more than 96 bytes a
 /// clock, sets of L1 that accesses share, 16-bit numbers that need no instruction, and with one warp on each scheduler
 /// the turns of loads from shared memory.
-const FARTHER: [(&str, f64, f64); 19] = [
-    ("bar_red", 0.78, 1.1),
-    ("bar_sync", 0.9, 1.4),
+const FARTHER: [(&str, f64, f64); 17] = [
     ("copy_ca", 0.58, 2.0),
-    ("copy_cg", 0.9, 2.15),
+    ("copy_cg", 0.9, 2.2),
     ("cvt_bf16", 0.66, 1.14),
     ("cvt_f16", 0.66, 1.14),
     ("cvt_f32", 0.8, 1.46),

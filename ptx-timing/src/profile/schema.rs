@@ -475,6 +475,9 @@ pub struct Barrier {
     /// Cycles until what a barrier counted or combined can be read, from when the block can go on.
     #[serde(default)]
     pub result_latency: u32,
+    /// Cycles behind a barrier in which a warp that waits there still issues arithmetic.
+    #[serde(default)]
+    pub deferred_cycles: u32,
 }
 
 /// `[launch]`

@@ -113,6 +113,7 @@ impl State {
     }
 }
 
-fn comes_at_a_known_time(i: &Instruction) -> bool {
+/// Whether the assembler knows when an instruction's result is there.
+pub(super) fn comes_at_a_known_time(i: &Instruction) -> bool {
     counted(i).is_none() && !i.class.is_memory() && i.class != Class::Barrier
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
+use super::known_waits::comes_at_a_known_time;
 use super::pipes::PORTS;
 use super::report::Stall;
 use super::time::fixed;
@@ -42,8 +43,12 @@ pub(super) struct Plan {
     pub slots: u64,
     /// A branch, which stays where it is.
     pub control: bool,
+    /// What predicates it reads it waits for as for a guard: branches and barriers.
+    pub guarded: bool,
     /// The warp's next instruction has to wait until this one is done: branches, what has some, fences, clocks.
     pub holds: bool,
+    /// Arithmetic that takes a known time.
+    pub arithmetic: bool,
     /// Double precision, which blocks the other schedulers on 2.x.
     pub f64: bool,
     /// Registers read and written, and the guard.
@@ -138,7 +143,8 @@ impl Plan {
             let same = state & FROM_MEMORY != 0 || self.pipe_mask >> pipe & 1 != 0;
             let across = if same || state == 0 { 0 } else { more.cross_pipe };
             let upper = if state & IN_HALVES != 0 && !self.in_halves { more.upper_half } else { 0 };
-            wait(state, across.max(upper));
+            let guard = if self.guarded && state & GUARD_EXTRA != 0 { more.guard } else { 0 };
+            wait(state, across.max(upper).max(guard));
         }
         for &register in self.writes.iter().chain(&self.waits) {
             wait(states[register as usize], 0);
@@ -215,6 +221,16 @@ fn operands(
         .filter(|r| !arguments.contains(*r))
         .map(|r| (*r, words(r)))
         .collect()
+}
+
+/// Arithmetic of an instruction or two whose result comes at a known time.
+fn is_arithmetic(instruction: &Instruction, timing: &ClassTiming) -> bool {
+    let class = instruction.class;
+    comes_at_a_known_time(instruction)
+        && timing.instructions <= 2
+        && !matches!(class, Class::Branch | Class::WarpSync | Class::WarpgroupWait)
+        && !class.has_branches()
+        && !instruction.clock
 }
 
 /// Clocks between a reduction and the warp's next instruction.
@@ -322,9 +338,11 @@ pub(super) fn plan(
             dispatch_cycles: dispatch_cycles(timing, code, instruction),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
+            guarded: matches!(class, Class::Branch | Class::Barrier),
             holds: class.has_branches()
                 || matches!(class, Class::Branch | Class::WarpgroupWait)
                 || instruction.clock,
+            arithmetic: is_arithmetic(instruction, timing),
             f64: issue.f64_blocks_other_schedulers
                 && matches!(
                     class,

@@ -13,7 +13,7 @@ use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
-use super::warp::{BarrierState, Block, NEVER, STATE_BITS, Warp, local_base};
+use super::warp::{AtBarrier, BarrierState, Block, NEVER, STATE_BITS, Warp, local_base};
 use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
 use crate::profile::Profile;
 
@@ -190,6 +190,7 @@ impl Sm {
                 operands_at: start,
                 operands_reason: Stall::Control,
                 pipe_was_busy: false,
+                at_barrier: None,
                 recorded,
                 groups: Box::default(),
             });
@@ -380,6 +381,13 @@ impl Sm {
             warp.wait_from = now;
         }
         if let Detail::Barrier { id, wait, warps } = event.detail {
+            if wait {
+                // What a barrier counts or combines is not there before it opens.
+                let slips = plan.writes.is_empty();
+                let deferred = if slips { chip.profile.barrier.deferred_cycles } else { 0 };
+                let stops = now + u64::from(deferred);
+                warp.at_barrier = Some(AtBarrier { pc: event.pc, stops, opens: NEVER });
+            }
             self.arrive(slot, id, wait, warps, now, chip);
         } else {
             self.prepare(slot, chip);
@@ -414,6 +422,21 @@ impl Sm {
             }
             (at, reason) = plan.operands_at(&warp.registers, (at, reason), &chip.further);
         }
+        if let Some(barrier) = warp.at_barrier {
+            let next =
+                warp.events.get(warp.position).filter(|_| warp.position + 1 < warp.events.len());
+            let slips = next.is_some_and(|next| chip.plans[next.pc as usize].arithmetic);
+            if !slips || at >= barrier.stops {
+                if barrier.opens == NEVER {
+                    self.set_ready(slot, NEVER);
+                    return;
+                }
+                warp.at_barrier = None;
+                if barrier.opens > at {
+                    (at, reason) = (barrier.opens, Stall::Barrier);
+                }
+            }
+        }
         warp.operands_at = at;
         warp.operands_reason = reason;
         warp.pipe_was_busy = false;
@@ -444,10 +467,8 @@ impl Sm {
         barrier.expected = warps.into();
         if wait {
             barrier.waiting.push(slot);
-            self.set_ready(slot, NEVER);
-        } else {
-            self.prepare(slot, chip);
         }
+        self.prepare(slot, chip);
         self.release(block_index, now, chip);
     }
 
@@ -471,12 +492,13 @@ impl Sm {
             }
         }
         for (slot, open) in released {
-            if let Some(warp) = self.warps[slot].as_mut() {
-                warp.free_at = open;
-                warp.free_reason = Stall::Barrier;
+            if let Some(warp) = self.warps[slot].as_mut()
+                && let Some(barrier) = &mut warp.at_barrier
+            {
+                barrier.opens = open;
+                let plan = &chip.plans[barrier.pc as usize];
                 // What it counts or combines comes behind it.
-                let passed = warp.position.checked_sub(1).and_then(|at| warp.events.get(at));
-                if let Some(plan) = passed.map(|event| &chip.plans[event.pc as usize]) {
+                if !plan.writes.is_empty() {
                     let known = open + u64::from(chip.profile.barrier.result_latency);
                     for &register in &plan.writes {
                         let guards = chip.code.words.get(register as usize) == Some(&0);

@@ -51,6 +51,8 @@ pub(super) struct Warp {
     pub free_reason: Stall,
     /// Since when the next instruction has been waiting.
     pub wait_from: u64,
+    /// The barrier that it has come to, until it goes on behind it.
+    pub at_barrier: Option<AtBarrier>,
     /// When its operands are there, and what they came from.
     pub operands_at: u64,
     pub operands_reason: Stall,
@@ -119,6 +121,17 @@ impl Copies {
         };
         self.groups.drain(..waits).max().unwrap_or(0)
     }
+}
+
+/// A barrier that a warp has come to. It does not stop at once: arithmetic right behind the barrier still issues.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AtBarrier {
+    /// Its instruction.
+    pub pc: u32,
+    /// Before this clock arithmetic issues.
+    pub stops: u64,
+    /// When the barrier opens; `NEVER` = not known.
+    pub opens: u64,
 }
 
 /// Instructions that a warp may issue in a time slice, most often.
