@@ -504,6 +504,8 @@ mod tests {
             write_request_bytes: 0,
             far_cycles: 0,
             merged_sms: 0,
+            groups: 0,
+            group_bytes_per_clock: 0.0,
             write_cost: 1.0,
             partial_write_cost: 1.0,
             fill_cost: None,

@@ -78,6 +78,17 @@ fn stores_of_grids() {
     }
 }
 
+/// Grids that are on the device as a whole and wait for L2 take as long as the greater ones of the eight groups of SMs,
+/// which have a way from L2 each.
+fn groups_of_sms() {
+    for (set, kernel) in [(Recorded::second(), "binary_search"), (Recorded::sixth(), "sell_spmv")] {
+        let rows = table(&set, Registers::Estimated, &|id| id == kernel, &|_| true);
+        let [row] = &rows[..] else { panic!("{} rows", rows.len()) };
+        let r = ratio(row.elapsed);
+        assert!(r.max(1.0 / r) < 1.04, "{}: {:?}", row.id, row.elapsed);
+    }
+}
+
 /// Streams of cold data: blocks start at the pace of all SMs, what comes from device memory and stores share the way
 /// into L2, and who waits for its turn at device memory waits for nothing else.
 fn streams_of_grids() {
@@ -108,7 +119,7 @@ fn streams_of_grids() {
 /// not wait: a sort that stores them one by one would be 2.3 times too fast.
 fn stores_that_wait_for_others() {
     for (set, kernel, most) in [
-        (Recorded::second(), "dct8x8", 1.08),
+        (Recorded::second(), "dct8x8", 1.12),
         (Recorded::fresh(), "aos_update", 1.15),
         (Recorded::tenth(), "counting_sort_bytes", 1.20),
     ] {
@@ -140,7 +151,7 @@ const BOUNDS: [(&str, f64, f64, f64); 16] = [
     ("first recordings", 0.061, 1.37, 0.99),
     ("second set", 0.060, 1.42, 0.98),
     ("second set, H100", 0.059, 1.42, 0.98),
-    ("fresh, H100", 0.065, 1.76, 0.98),
+    ("fresh, H100", 0.062, 1.50, 0.98),
     ("third set, H100", 0.049, 1.40, 0.98),
     ("fourth set, H100", 0.062, 1.29, 0.98),
     ("fifth set", 0.086, 1.90, 0.97),
@@ -379,6 +390,7 @@ golden::tests! {
     streams_of_grids,
     stores_that_wait_for_others,
     blocks_in_turn,
+    groups_of_sms,
     every_recorded_kernel: shared("facts").on_request("takes minutes"),
     parts_of_launches,
     every_part: shared("facts").on_request("takes minutes"),

@@ -203,6 +203,9 @@ fn memory(c: &Checker<'_>, p: &Profile) -> Result<(), ProfileError> {
     if !(d.efficiency > 0.0 && d.efficiency <= 1.0) {
         return c.fail("dram.efficiency", format!("is {}, must lie in (0, 1]", d.efficiency));
     }
+    if let Some(l2) = p.l2.as_ref().filter(|l2| l2.groups > 0) {
+        c.positive("l2.group_bytes_per_clock", l2.group_bytes_per_clock)?;
+    }
     if let Some(l2) = &p.l2
         && l2.hit_latency >= d.latency
     {

@@ -7,6 +7,7 @@ use super::port::{Port, WayIn};
 use super::report::PcCounts;
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
+use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of};
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
@@ -61,6 +62,8 @@ pub(super) struct Memory<'a> {
     l2: Option<Cache>,
     /// What L2 sends to the SMs, and what it takes from them where both share the way.
     l2_reads: Port,
+    /// What L2 sends to each group of SMs.
+    groups: Vec<Port>,
     /// What L2 takes from the SMs and from device memory, where that has a way of its own.
     l2_writes: Option<WayIn>,
     /// L2 takes no stores before this clock.
@@ -122,6 +125,9 @@ impl<'a> Memory<'a> {
             sms: vec![sm; sms as usize],
             l2: profile.l2.as_ref().map(Cache::new),
             l2_reads: Port::new(l2_rate),
+            groups: profile.l2.as_ref().map_or_else(Vec::new, |l2| {
+                vec![Port::new(l2.group_bytes_per_clock); l2.groups as usize]
+            }),
             l2_writes: profile.l2.as_ref().and_then(|l2| l2.fill_cost).map(|_| WayIn::new(l2_rate)),
             writes_held: 0,
             dram: Dram::new(profile),
@@ -140,6 +146,7 @@ impl<'a> Memory<'a> {
     /// All SMs have come to a clock, about.
     pub fn all_at(&mut self, clock: u64) {
         self.l2_reads.all_at = clock;
+        self.groups.iter_mut().for_each(|way| way.all_at = clock);
         self.dram.all_at = clock;
     }
 
@@ -514,7 +521,9 @@ impl<'a> Memory<'a> {
             return end.max(now + port_wait) + self.profile.dram_latency();
         };
         let bytes = (part.bytes + l2.request_bytes).max(l2.request_min_bytes);
-        let wait = port_wait.max(self.l2_reads.wait(now, bytes));
+        let group = group_of(sm, self.profile.device.multiprocessors as usize, self.groups.len());
+        let own_wait = self.groups.get_mut(group).map_or(0, |way| way.wait(now, bytes));
+        let wait = port_wait.max(own_wait).max(self.l2_reads.wait(now, bytes));
         let lookup = cache.read_line(address, part.sectors);
         let near = half_of(address / LINE) == (sm / NEIGHBOURS & 1) as u64;
         let far = if near { 0 } else { self.far };
@@ -594,35 +603,6 @@ impl<'a> Memory<'a> {
 
 /// Lines of an access from which on it pays to look at all of them first.
 const MANY_LINES: usize = 2;
-
-/// SMs in a row that are near the same half of L2.
-const NEIGHBOURS: usize = 4;
-
-/// Which half of L2 is in charge of a line. How the device chooses is not known, nor which SMs are near which half.
-fn half_of(line: u64) -> u64 {
-    (line ^ line >> 13).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 40 & 1
-}
-
-/// Chunks in a row that have units of their own.
-const RUN: u64 = 16;
-
-/// The number of the unit that is in charge of an address.
-fn atomic_unit(a: &Atomics, address: u64) -> usize {
-    let chunk = address / u64::from(a.unit_bytes.max(1));
-    let other = a.unit_stripe_bytes > 0 && address / u64::from(a.unit_stripe_bytes) & 1 != 0;
-    // Chunks that follow one another have units of their own; from one run of them to the next units are shuffled.
-    let run = chunk / RUN;
-    let shuffled = (run ^ run >> 16).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let units = u64::from(a.units.max(1));
-    let unit = if a.unit_stripe_bytes == 0 || units == 1 {
-        (shuffled + chunk) % units
-    } else {
-        // Which of the two comes first differs from chunk to chunk.
-        let first = u64::from(chunk.count_ones() & 1);
-        (shuffled + chunk) % (units / 2) * 2 + (u64::from(other) ^ first)
-    };
-    unit as usize
-}
 
 /// How long a unit does a request.
 fn unit_cycles(a: &Atomics, part: &Part) -> f64 {

@@ -21,6 +21,7 @@ mod slots;
 mod sm;
 mod strata;
 mod time;
+mod units;
 mod warp;
 
 use std::cmp::Reverse;

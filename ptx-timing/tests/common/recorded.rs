@@ -285,6 +285,9 @@ fn tuned(mut p: Profile) -> Profile {
             "cold" => p.launch.cold_cycles = n as u32,
             "dramqueue" => p.dram.queue_cycles = n as u32,
             "div" => p.issue.divergence_cycles = n as u32,
+            "groups" => p.l2.as_mut().unwrap().groups = n as u32,
+            "grouprate" => p.l2.as_mut().unwrap().group_bytes_per_clock = n,
+            "minimum" => p.l2.as_mut().unwrap().request_min_bytes = n as u32,
             "l2rate" => p.l2.as_mut().unwrap().bytes_per_clock = n,
             other => panic!("{other}"),
         }
