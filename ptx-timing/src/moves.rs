@@ -181,7 +181,7 @@ impl Late {
     /// or, if that is in another block, behind the last reader in its own.
     fn move_behind(
         &self,
-        sequence: &mut Vec<usize>,
+        sequence: &mut [usize],
         (made, first): (usize, usize),
         variable: Register,
     ) {

@@ -377,13 +377,14 @@ fn loops_with_a_bound_are_written_out() {
     assert_eq!([of("", ""), of("membar.gl;", ""), of("", third)], [1, 2, 3]);
 }
 
-/// A branch that is taken where two predicates hold takes both; where one of two does, or where not both do, a comparison
-/// takes in the other one first.
+/// A branch that is taken where two predicates hold takes both; where one of two does, or where not both do, a
+/// comparison takes in the other one first.
 #[test]
 fn branches_take_two_predicates() {
     let of = |joins: &str, branch: &str| {
         let (_, code) = kernel(&format!(
-            "setp.lt.f32 %p2, %f1, %f2; setp.lt.u32 %p3, %r1, %r2; {joins}.pred %p1, %p2, %p3;\n{branch} bra M;\n{}\nM:",
+            "setp.lt.f32 %p2, %f1, %f2; setp.lt.u32 %p3, %r1, %r2; {joins}.pred %p1, %p2, %p3;\n\
+             {branch} bra M;\n{}\nM:",
             chain(40)
         ));
         let list = &code.code.instructions;

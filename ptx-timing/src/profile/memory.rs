@@ -194,7 +194,8 @@ pub struct CacheLevel {
     /// L2: SMs whose reads of one line go to it once, while the first is under way; 0 = each goes on its own.
     #[serde(default)]
     pub merged_sms: u32,
-    /// L2: groups of SMs (graphics processing clusters), each of which has a way of its own from L2. 0 = there are none.
+    /// L2: groups of SMs (graphics processing clusters), each of which has a way of its own from L2. 0 = there are
+    /// none.
     #[serde(default)]
     pub groups: u32,
     /// L2: bytes per clock that such a way takes.
