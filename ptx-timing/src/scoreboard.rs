@@ -52,6 +52,11 @@ pub(crate) fn counted(i: &Instruction) -> Option<usize> {
     })
 }
 
+/// Whether the assembler knows when an instruction's result is there.
+pub(crate) fn comes_at_a_known_time(i: &Instruction) -> bool {
+    counted(i).is_none() && !i.class.is_memory() && i.class != Class::Barrier
+}
+
 /// By instruction of a block, in the order that it has: what waits for more than its operands.
 pub(crate) fn waits(list: &[Instruction], order: &[u32], barriers: usize) -> Vec<(u32, Waits)> {
     let mut out = Vec::new();

@@ -172,6 +172,11 @@ pub(crate) fn candidates(
     found.collect()
 }
 
+/// Whether a branch is there and one predicate decides about it.
+fn decides_alone(branch: &Facts<'_>) -> bool {
+    !branch.folded && branch.instruction.reads.is_empty()
+}
+
 fn candidate(
     rules: Rules<'_>,
     source: &str,
@@ -182,9 +187,7 @@ fn candidate(
     trip: Option<&Trip>,
 ) -> Option<Candidate> {
     let branch = branch as usize;
-    // Not those that two predicates decide about.
-    let alone = !facts[branch].folded && facts[branch].instruction.reads.is_empty();
-    let guard = facts[branch].instruction.guard.filter(|_| alone)?;
+    let guard = facts[branch].instruction.guard.filter(|_| decides_alone(&facts[branch]))?;
     let before = start.checked_sub(1).map_or(0, |i| function.insts[i as usize].span.end);
     let text = source.get(before as usize..function.insts[branch].span.end as usize)?;
     if text.contains("nounroll") {

@@ -10,11 +10,10 @@ use super::plan::{Further, Plan};
 use super::report::Stall;
 use super::time::FRACTION;
 use super::warp::{RegisterState, STATE_BITS};
-use crate::event::{Code, Instruction, Register};
+use crate::event::{Code, Register};
 use crate::profile::Profile;
 use crate::schedule::Schedule;
-use crate::scoreboard::counted;
-use ptx_isa::Class;
+use crate::scoreboard::comes_at_a_known_time;
 
 /// Puts them into the instructions of a kernel whose blocks have this order.
 pub(super) fn put(
@@ -111,9 +110,4 @@ impl State {
             plan.tail = ready.saturating_sub(issued);
         }
     }
-}
-
-/// Whether the assembler knows when an instruction's result is there.
-pub(super) fn comes_at_a_known_time(i: &Instruction) -> bool {
-    counted(i).is_none() && !i.class.is_memory() && i.class != Class::Barrier
 }

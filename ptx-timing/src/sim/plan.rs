@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use smallvec::SmallVec;
 
 use super::error::SimulateError;
-use super::known_waits::comes_at_a_known_time;
 use super::pipes::PORTS;
 use super::report::Stall;
 use super::time::fixed;
@@ -15,7 +14,7 @@ use super::warp::{
 use crate::arguments;
 use crate::event::{AccessKind, Code, Detail, Instruction, Path, Register};
 use crate::profile::{ClassTiming, PathTiming, Profile};
-use crate::scoreboard::Waits;
+use crate::scoreboard::{Waits, comes_at_a_known_time};
 use ptx_isa::Class;
 
 /// One instruction, resolved for a device.

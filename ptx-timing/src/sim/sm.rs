@@ -381,13 +381,6 @@ impl Sm {
             warp.wait_from = now;
         }
         if let Detail::Barrier { id, wait, warps } = event.detail {
-            if wait {
-                // What a barrier counts or combines is not there before it opens.
-                let slips = plan.writes.is_empty();
-                let deferred = if slips { chip.profile.barrier.deferred_cycles } else { 0 };
-                let stops = now + u64::from(deferred);
-                warp.at_barrier = Some(AtBarrier { pc: event.pc, stops, opens: NEVER });
-            }
             self.arrive(slot, id, wait, warps, now, chip);
         } else {
             self.prepare(slot, chip);
@@ -453,8 +446,18 @@ impl Sm {
         now: u64,
         chip: &mut Chip<'_>,
     ) {
-        let Some(block_index) = self.warps[slot].as_ref().map(|w| w.block) else { return };
+        let Some(warp) = self.warps[slot].as_mut() else { return };
+        let block_index = warp.block;
         let Some(block) = self.blocks[block_index].as_mut() else { return };
+        if let Some(event) = warp.position.checked_sub(1).and_then(|at| warp.events.get(at))
+            && wait
+        {
+            // What a barrier counts or combines is not there before it opens.
+            let slips = chip.plans[event.pc as usize].writes.is_empty();
+            let deferred = if slips { chip.profile.barrier.deferred_cycles } else { 0 };
+            let stops = now + u64::from(deferred);
+            warp.at_barrier = Some(AtBarrier { pc: event.pc, stops, opens: NEVER });
+        }
         let at = block.barriers.iter().position(|b| b.0 == id).unwrap_or_else(|| {
             block.barriers.push((id, BarrierState::default()));
             block.barriers.len() - 1
