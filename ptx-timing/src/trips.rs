@@ -2,7 +2,7 @@
 //! in each turn, and is compared with a constant.
 
 use ptx_isa::{Operation, Ty};
-use ptx_parse::code::{BasicBlock, Flow, Function};
+use ptx_parse::code::{Flow, Function};
 
 use crate::event::Register;
 use crate::facts::Facts;
@@ -128,7 +128,7 @@ fn constant(facts: &[Facts<'_>], r: Register) -> Option<u64> {
 fn turns(function: &Function, facts: &[Facts<'_>], range: Range) -> Option<usize> {
     let (_, negated) = function.insts[range.branch as usize].guard.as_ref()?;
     let guard = facts[range.branch as usize].instruction.guard?;
-    counted(facts, range, guard, *negated != leaves(function, range)?).map(|c| c.0)
+    counted(facts, range, guard, *negated != leaves(function, range)?).map(|c| c.turns)
 }
 
 /// Whether the branch of a loop leaves it.
@@ -143,52 +143,84 @@ pub(crate) struct Bounded {
     pub range: Range,
     /// Turns at most.
     pub turns: usize,
-    /// The comparison, and what joins both.
+    /// The comparison.
     pub compare: usize,
-    pub both: usize,
-    /// What else decides.
-    pub other: Register,
+    /// The counter, and what adds to it.
+    pub counter: Register,
+    pub step: usize,
+    /// What joins it with what else decides at the loop's end, and that.
+    pub joined: Option<(usize, Register)>,
 }
 
-/// The loops of one block that have no more turns than the text tells.
+/// Branches of a loop that leave it before its end, if it has no others.
+fn exits(function: &Function, range: Range) -> Option<usize> {
+    let mut count = 0;
+    for inst in &function.insts[range.start as usize..range.branch as usize] {
+        match inst.flow {
+            Flow::Bra(target) => {
+                let outside = function.blocks[target as usize].start > range.branch;
+                count += usize::from(outside && inst.guard.is_some());
+                if !outside || inst.guard.is_none() {
+                    return None;
+                }
+            }
+            Flow::Ret | Flow::Exit | Flow::Call(_) => return None,
+            _ => {}
+        }
+    }
+    Some(count)
+}
+
+/// The loops that have no more turns than the text tells, and that lanes may leave earlier.
 pub(crate) fn bounded(function: &Function, facts: &[Facts<'_>]) -> Vec<Bounded> {
     let of = |range: Range| {
         let (_, negated) = function.insts[range.branch as usize].guard.as_ref()?;
         let (start, branch) = (range.start as usize, range.branch as usize);
         let guard = facts[branch].instruction.guard.filter(|_| range.entry.is_none())?;
+        let goes_on = !negated && !leaves(function, range)?;
+        let exits = exits(function, range).filter(|_| goes_on)?;
+        let of = |counted: Counted, joined| {
+            let Counted { turns, compare, counter, step } = counted;
+            Bounded { range, turns, compare, counter, step, joined }
+        };
+        if exits > 0
+            && let Some(counted) = counted(facts, range, guard, false)
+        {
+            return Some(of(counted, None));
+        }
         let mut all = writers(facts, guard);
         let both = all.next().filter(|i| (start..branch).contains(i) && all.next().is_none())?;
         let f = &facts[both];
         let joins = f.op == Operation::And && f.opcode.types().last() == Some(Ty::Pred);
-        let whole = |b: &BasicBlock| b.start == range.start && b.end == range.branch + 1;
-        if !function.blocks.iter().any(whole) {
-            return None;
-        }
-        let goes_on = !negated && !leaves(function, range)?;
-        if !joins || !goes_on || f.instruction.guard.is_some() {
+        if !joins || f.instruction.guard.is_some() {
             return None;
         }
         let [(Some(a), _), (Some(b), _)] = f.arguments[..] else { return None };
         [(a, b), (b, a)].into_iter().find_map(|(test, other)| {
-            let (turns, compare) = counted(facts, range, test, false)?;
+            let counted = counted(facts, range, test, false)?;
             // Of three tests ptxas keeps them all.
             let one = writers(facts, other).all(|i| facts[i].op == Operation::Compare);
             if !one {
                 return None;
             }
-            Some(Bounded { range, turns, compare, both, other })
+            Some(of(counted, Some((both, other))))
         })
     };
     ranges(function, facts).into_iter().filter_map(of).collect()
 }
 
-/// Turns of a loop that goes on while a predicate holds, or while it does not, and the comparison that makes it.
-fn counted(
-    facts: &[Facts<'_>],
-    range: Range,
-    guard: Register,
-    negated: bool,
-) -> Option<(usize, usize)> {
+/// What is known of a loop's counter.
+struct Counted {
+    turns: usize,
+    /// The comparison that ends the loop.
+    compare: usize,
+    counter: Register,
+    /// What adds to the counter.
+    step: usize,
+}
+
+/// Turns of a loop that goes on while a predicate holds, or while it does not.
+fn counted(facts: &[Facts<'_>], range: Range, guard: Register, negated: bool) -> Option<Counted> {
     let Range { start, branch, entry } = range;
     let (start, branch) = (start as usize, branch as usize);
     let mut comparisons = writers(facts, guard);
@@ -254,5 +286,5 @@ fn counted(
             return None;
         }
     }
-    Some((turns, compare))
+    Some(Counted { turns, compare, counter, step: second })
 }

@@ -133,13 +133,33 @@ pub(crate) fn bounded(function: &Function, facts: &mut [Facts<'_>]) {
         if facts[start as usize..branch as usize].iter().any(asks)
             || size.pow(2).saturating_mul(bounded.turns) > WRITTEN_OUT_AT_MOST
             || !alone(bounded.compare)
-            || !alone(bounded.both)
+            || bounded.joined.is_some_and(|(both, _)| !alone(both))
         {
             continue;
         }
         facts[bounded.compare].folded = true;
-        facts[bounded.both].folded = true;
-        facts[branch as usize].instruction.guard = Some(bounded.other);
+        let counter = bounded.counter;
+        let reads = |f: &Facts<'_>| f.instruction.reads.contains(&counter);
+        let inside = start as usize..branch as usize;
+        let readers = (0..facts.len()).filter(|i| !facts[*i].folded && reads(&facts[*i]));
+        if readers.clone().all(|i| inside.contains(&i)) {
+            // In each turn the counter is a constant.
+            facts[bounded.step].folded = true;
+            for f in facts[inside].iter_mut().filter(|f| reads(f)) {
+                f.instruction.reads.retain(|r| *r != counter);
+                let same = |a: &&mut (Option<Register>, Option<u64>)| a.0 == Some(counter);
+                f.arguments.iter_mut().filter(same).for_each(|a| *a = (None, None));
+                f.constants += 1;
+            }
+        }
+        match bounded.joined {
+            Some((both, other)) => {
+                facts[both].folded = true;
+                facts[branch as usize].instruction.guard = Some(other);
+            }
+            // The other turns come behind this one.
+            None => facts[branch as usize].folded = true,
+        }
     }
 }
 

@@ -365,6 +365,26 @@ fn loops_with_a_bound_are_written_out() {
         assert_eq!(compares(products, turns * 8 / 10), 1, "{products}");
         assert_eq!(compares(products, turns * 12 / 10), 2, "{products}");
     }
+    // Lanes leave in the middle, too.
+    let leaves = |products: usize, turns: usize, more: &str, last: &str| {
+        let body = format!(
+            "mov.u32 %r60, 0;\nL: {}\nsetp.gt.f32 %p1, %f1, %f2; @%p1 bra E; add.s32 %r60, %r60, 1;\n\
+             setp.lt.u32 %p2, %r60, {turns}; {more}@{last} bra L;\nE: st.global.f32 [%rd5+4], %f1;",
+            chain(products)
+        );
+        let (_, code) = kernel(&body);
+        let of = |class| code.code.instructions.iter().filter(|i| i.class == class).count();
+        (of(Class::Compare), of(Class::IntAdd))
+    };
+    for (products, turns) in [(8, 170), (16, 59), (32, 19), (48, 9)] {
+        assert_eq!(leaves(products, turns * 8 / 10, "", "%p2"), (1, 0), "{products}");
+        assert_eq!(leaves(products, turns * 13 / 10, "", "%p2"), (2, 1), "{products}");
+    }
+    let both = "setp.neu.f32 %p4, %f1, %f2; and.pred %p3, %p4, %p2; ";
+    for (products, turns) in [(8, 124), (16, 49), (32, 16)] {
+        assert_eq!(leaves(products, turns * 8 / 10, both, "%p3"), (2, 0), "{products}");
+        assert_eq!(leaves(products, turns * 12 / 10, both, "%p3"), (3, 1), "{products}");
+    }
     // Not with a third test, nor with a vote or a fence in a turn.
     let of = |more: &str, join: &str| {
         let body = format!(
