@@ -340,6 +340,16 @@ fn throughput_of_the_record_on_1x() {
     }
 }
 
+/// The ways from L2 to groups of SMs were measured on GH100.
+fn other_chips_have_no_known_ways_to_groups() {
+    let catalog = Catalog::embedded().unwrap();
+    let groups = |device| catalog.get(device).unwrap().l2.map_or(0, |l2| l2.groups);
+    assert_eq!(["H100 SXM", "H100 PCIe", "H200"].map(groups), [8; 3]);
+    let others =
+        ["GTX 750 Ti", "P100", "V100", "T4", "A100", "RTX A6000", "RTX 4090", "B200", "RTX 5090"];
+    assert_eq!(others.map(groups), [0; 9]);
+}
+
 golden::tests! {
     every_embedded_profile_is_complete_and_consistent,
     names_are_forgiving,
@@ -350,6 +360,7 @@ golden::tests! {
     a_user_file_can_refine_an_embedded_device_under_its_own_name,
     bad_files_name_the_key,
     inheritance_errors,
+    other_chips_have_no_known_ways_to_groups,
     devices_of_the_record: shared("facts"),
     limits_of_the_record: shared("facts"),
     throughput_of_the_record_on_1x: shared("facts"),
