@@ -20,6 +20,7 @@ pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Fact
         facts[block.start as usize..block.end as usize].iter().map(|f| &f.instruction)
     });
     let made = times_written(facts);
+    let same = always_the_same(facts);
     for (block, end_of_block) in function.blocks.iter().zip(&ends) {
         let (start, end) = (block.start as usize, block.end as usize);
         // Whole writes that are still to come.
@@ -31,7 +32,8 @@ pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Fact
         }
         // What is left of a name at the end, and what other blocks make under it.
         let ends = |w: Register| !end_of_block.contains(w);
-        let elsewhere = |w: Register, here: u32| made.get(&w).is_some_and(|n| *n > here);
+        let elsewhere =
+            |w: Register, here: u32| made.get(&w).is_some_and(|n| *n > here) && !same.contains(&w);
         let alone = |(w, n): (&Register, &u32)| *n < 2 && !(ends(*w) && elsewhere(*w, *n));
         if later.iter().all(alone) {
             continue;
@@ -64,6 +66,21 @@ pub(crate) fn rename(function: &Function, words: &mut Vec<u8>, facts: &mut [Fact
             }
         }
     }
+}
+
+/// Registers that get their value by one instruction, perhaps in several places.
+fn always_the_same(facts: &[Facts<'_>]) -> HashSet<Register> {
+    let mut makers: HashMap<Register, Option<&Facts<'_>>> = HashMap::new();
+    for f in facts {
+        for &w in &f.instruction.writes {
+            let first = makers.entry(w).or_insert(Some(f));
+            *first = first.filter(|first| {
+                let picked = first.opcode.picked == f.opcode.picked;
+                picked && first.op == f.op && first.arguments == f.arguments
+            });
+        }
+    }
+    makers.into_iter().filter(|(_, maker)| maker.is_some()).map(|(r, _)| r).collect()
 }
 
 /// Whether a register that instruction `from` reads has the same value at instruction `to`: both are
