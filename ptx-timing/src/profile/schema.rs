@@ -491,6 +491,9 @@ pub struct LaunchCosts {
     pub cold_cycles: u32,
     /// Cycles between two block starts on one SM at the start of a kernel.
     pub block_cycles: u32,
+    /// What each warp of the block adds to `block_cycles`.
+    #[serde(default)]
+    pub block_cycles_per_warp: u32,
     /// Cycles from the end of a block until the block that takes its place starts.
     #[serde(default)]
     pub turnaround_cycles: u32,

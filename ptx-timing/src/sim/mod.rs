@@ -108,6 +108,7 @@ where
         distributor: Distributor::new(sms),
         per_pc: Vec::new(),
         last_end: 0,
+        noticed: 0,
         slots: 0,
         recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
     };
@@ -119,6 +120,7 @@ where
         emptying: false,
         traced: 0,
         warps_per_block: occupancy.warps_per_block,
+        replacement: replacement(profile, occupancy.warps_per_block),
         observed: strata::Observed {
             start: profile.launch.cold_cycles.into(),
             turnaround: f64::from(
@@ -165,6 +167,8 @@ struct Grid {
     /// Instructions of the blocks so far.
     traced: u64,
     warps_per_block: u32,
+    /// Clocks between two replacements of blocks on one SM.
+    replacement: u32,
     observed: strata::Observed,
 }
 
@@ -186,6 +190,9 @@ impl Grid {
             freed.map(|(at, ended)| strata::Refill { at, slots: chip.slots, ended, started })
         };
         let Some((block, stratum)) = self.strata.next() else {
+            if let Some((ended, _)) = freed {
+                chip.noticed = chip.noticed.max(chip.distributor.start(ended, self.replacement));
+            }
             if self.samples && !std::mem::replace(&mut self.emptying, true) {
                 self.observed.refills.extend(refill(chip, 0));
             }
@@ -263,6 +270,11 @@ impl Grid {
     }
 }
 
+/// Clocks between two replacements of blocks on one SM when all SMs get them.
+fn replacement(profile: &Profile, warps: u32) -> u32 {
+    profile.launch.replacement_cycles + warps * profile.launch.replacement_cycles_per_warp
+}
+
 fn finish(
     mut chip: Chip<'_>,
     grid: Grid,
@@ -272,13 +284,11 @@ fn finish(
 ) -> Outcome {
     let profile = chip.profile;
     // A kernel ends when its stores have arrived.
-    let simulated_cycles = chip.last_end.max(chip.memory.drained_at());
+    let simulated_cycles = chip.last_end.max(chip.memory.drained_at()).max(chip.noticed);
     let simulated = grid.strata.taken();
     // The others go on at the pace of those that were simulated while the device was full, but SMs need
     // their time to take new ones.
-    let launch = &profile.launch;
-    let warps = occupancy.warps_per_block;
-    let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
+    let gap = replacement(profile, occupancy.warps_per_block);
     let others = strata::rest(&grid.strata, &grid.observed);
     let missing = others.blocks as f64;
     let rest =

@@ -78,6 +78,9 @@ pub(super) struct Chip<'a> {
     /// By stratum and instruction.
     pub per_pc: Vec<PcCounts>,
     pub last_end: u64,
+    /// When the device has noticed that all blocks ended, of which none took the place: one after the other, as it
+    /// replaces them.
+    pub noticed: u64,
     /// Issue slots of all SMs so far.
     pub slots: u64,
     pub recording: Option<Recording>,
@@ -139,7 +142,9 @@ impl Sm {
         let launch = &chip.profile.launch;
         let start = match freed {
             None => {
-                let next = self.last_start.map_or(0, |last| last + u64::from(launch.block_cycles));
+                let warps = trace.warps.len() as u32;
+                let apart = launch.block_cycles + warps * launch.block_cycles_per_warp;
+                let next = self.last_start.map_or(0, |last| last + u64::from(apart));
                 *self.last_start.insert(next.max(launch.cold_cycles.into()))
             }
             Some(end) => {
