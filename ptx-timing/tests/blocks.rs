@@ -31,7 +31,7 @@ fn ends_of_blocks_are_noticed_one_after_the_other() {
         let launch =
             LaunchParams { grid, block: [threads, 1, 1], params, ..LaunchParams::default() };
         let result = replay(&profile, &kernel, &memory, &launch, 64, Config::default()).unwrap();
-        result.outcome.simulated_cycles as f64
+        result.outcome.elapsed_cycles as f64
     };
     let of = |blocks: u32, threads: u32| {
         let launches = recorded["launches"].as_array().unwrap().iter();

@@ -283,7 +283,7 @@ fn a_sample_of_a_triangle_states_its_error() {
     let part = triangle(Config { max_blocks: Some(132 * 20), ..Config::default() });
     let stated = part.sampling.unwrap().relative_error;
     let error = (part.cycles as f64 / all.cycles as f64 - 1.0).abs();
-    assert!(error <= stated && error < 0.25 && stated < 0.6, "{error} but stated {stated}");
+    assert!(error <= stated && error < 0.25 && stated < 0.62, "{error} but stated {stated}");
     assert!(near(part.total.issues as f64, all.total.issues as f64, 0.05));
 }
 

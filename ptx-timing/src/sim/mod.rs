@@ -284,7 +284,7 @@ fn finish(
 ) -> Outcome {
     let profile = chip.profile;
     // A kernel ends when its stores have arrived.
-    let simulated_cycles = chip.last_end.max(chip.memory.drained_at()).max(chip.noticed);
+    let simulated_cycles = chip.last_end.max(chip.memory.drained_at());
     let simulated = grid.strata.taken();
     // The others go on at the pace of those that were simulated while the device was full, but SMs need
     // their time to take new ones.
@@ -299,8 +299,11 @@ fn finish(
     let (read, written) = chip.memory.dram_bytes();
     let shared = chip.memory.l2_busy().max((read + written) as f64 / reachable);
     let rest = rest.max(shared * (growth - 1.0));
-    let cycles = simulated_cycles + rest.round() as u64;
-    let elapsed_cycles = cycles + u64::from(profile.launch.overhead_cycles);
+    let more = rest.round() as u64;
+    let cycles = simulated_cycles + more;
+    // SMs do nothing while the device notices that their last blocks ended.
+    let elapsed_cycles =
+        cycles.max(chip.noticed + more) + u64::from(profile.launch.overhead_cycles);
 
     let mut total = PcCounts::default();
     for counts in &per_pc {
