@@ -22,8 +22,8 @@ use ptx_isa::Class;
 /// Instructions from a store to the first one that may take its operands' registers.
 const STORE_READS: usize = 9;
 
-/// Words that the other code of an operation over the warp takes where lanes are absent: the lanes, and two operands that
-/// are constants here.
+/// Words that the other code of an operation over the warp takes where lanes are absent: the lanes, and two operands
+/// that are constants here.
 const PARTED: u32 = 3;
 
 /// Registers that follow each other: the first one and how many.

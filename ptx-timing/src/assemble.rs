@@ -82,7 +82,7 @@ pub(crate) fn assemble(
     }
     if rules.convergence_barriers {
         converge(function, facts);
-        uniform::look_for_lanes(function, facts);
+        uniform::mark_parted(function, facts);
     }
     if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += rules.prologue_instructions;

@@ -132,8 +132,8 @@ pub struct Cache {
     words: Vec<u64>,
     /// Where the first set begins among them: at a line of the host's caches.
     first: usize,
-    /// Bytes written to each sector, in the order of the lines; what it says of sectors that are not there in part means
-    /// nothing. Empty until one is.
+    /// Bytes written to each sector, in the order of the lines; what it says of sectors that are not there in part
+    /// means nothing. Empty until one is.
     written: Vec<[u8; MAX_SECTORS]>,
     ways: usize,
     sets: u64,

@@ -147,7 +147,7 @@ pub(crate) fn parted(
 }
 
 /// Marks operations over the warp where lanes may be absent.
-pub(crate) fn look_for_lanes(function: &Function, facts: &mut [Facts<'_>]) {
+pub(crate) fn mark_parted(function: &Function, facts: &mut [Facts<'_>]) {
     let same = same_in_lanes(facts);
     for b in parted(function, &same, facts) {
         let block = &function.blocks[b];

@@ -40,8 +40,8 @@ fn exchanges(values: usize, bound: &str) -> String {
     around("", values, &inside)
 }
 
-/// Where some lanes may be absent, other code for the five needs registers of its own; of ptxas 16, 20, 24 and 28, and 2
-/// more.
+/// Where some lanes may be absent, other code for the five needs registers of its own; by ptxas 16, 20, 24 and 28, and
+/// 2 more each.
 #[test]
 fn other_code_takes_registers() {
     let registers = |bound| [2, 4, 6, 8].map(|values| translate(&exchanges(values, bound)).0);

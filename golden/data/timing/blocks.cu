@@ -1,6 +1,7 @@
 // Blocks that do little: when they start on their SMs, and how long the launch takes by their number (blocks.json).
 // nvcc -arch=sm_90a -O3 -o blocks blocks.cu && ./blocks starts.txt
-// ncu --metrics gpc__cycles_elapsed.max,sm__cycles_active.avg --cache-control none --clock-control none --csv ./blocks x
+// and under ncu --csv --cache-control none --clock-control none with the metrics gpc__cycles_elapsed.max and
+// sm__cycles_active.avg, whose fourth launch of each kind is in blocks.json
 #include <cstdio>
 #include <vector>
 typedef unsigned long long u64;
@@ -37,8 +38,10 @@ int main(int, char **v) {
           u64 g0 = ~0ull;
           for (auto &r : h) g0 = r.gs < g0 ? r.gs : g0;
           fprintf(f, "= %d %d %d %d\n", t, g, spin, rep);
-          for (int i = 0; i < g; i++)
-            fprintf(f, "%d %u %llu %llu %llu %llu\n", i, h[i].sm, h[i].gs - g0, h[i].ge - g0, h[i].cs, h[i].ce - h[i].cs);
+          for (int i = 0; i < g; i++) {
+            const Rec &r = h[i];
+            fprintf(f, "%d %u %llu %llu %llu %llu\n", i, r.sm, r.gs - g0, r.ge - g0, r.cs, r.ce - r.cs);
+          }
         }
   fclose(f);
 }

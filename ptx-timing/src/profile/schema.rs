@@ -510,6 +510,23 @@ pub struct LaunchCosts {
     pub host_us: f64,
 }
 
+impl LaunchCosts {
+    /// Cycles between the starts of two blocks of so many warps on one SM at the start of a kernel.
+    pub fn apart(&self, warps: u32) -> u32 {
+        self.block_cycles + warps * self.block_cycles_per_warp
+    }
+
+    /// Cycles from the end of such a block until the one that takes its place starts.
+    pub fn turnaround(&self, warps: u32) -> u32 {
+        self.turnaround_cycles + warps * self.turnaround_cycles_per_warp
+    }
+
+    /// Cycles between two such replacements on one SM when all SMs get them.
+    pub fn replacement(&self, warps: u32) -> u32 {
+        self.replacement_cycles + warps * self.replacement_cycles_per_warp
+    }
+}
+
 /// `[link]`
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -120,13 +120,10 @@ where
         emptying: false,
         traced: 0,
         warps_per_block: occupancy.warps_per_block,
-        replacement: replacement(profile, occupancy.warps_per_block),
+        replacement: profile.launch.replacement(occupancy.warps_per_block),
         observed: strata::Observed {
             start: profile.launch.cold_cycles.into(),
-            turnaround: f64::from(
-                profile.launch.turnaround_cycles
-                    + occupancy.warps_per_block * profile.launch.turnaround_cycles_per_warp,
-            ),
+            turnaround: f64::from(profile.launch.turnaround(occupancy.warps_per_block)),
             ..Default::default()
         },
     };
@@ -270,11 +267,6 @@ impl Grid {
     }
 }
 
-/// Clocks between two replacements of blocks on one SM when all SMs get them.
-fn replacement(profile: &Profile, warps: u32) -> u32 {
-    profile.launch.replacement_cycles + warps * profile.launch.replacement_cycles_per_warp
-}
-
 fn finish(
     mut chip: Chip<'_>,
     grid: Grid,
@@ -288,7 +280,7 @@ fn finish(
     let simulated = grid.strata.taken();
     // The others go on at the pace of those that were simulated while the device was full, but SMs need
     // their time to take new ones.
-    let gap = replacement(profile, occupancy.warps_per_block);
+    let gap = profile.launch.replacement(occupancy.warps_per_block);
     let others = strata::rest(&grid.strata, &grid.observed);
     let missing = others.blocks as f64;
     let rest =

@@ -140,19 +140,15 @@ impl Sm {
         chip: &mut Chip<'_>,
     ) {
         let launch = &chip.profile.launch;
+        let warps = trace.warps.len() as u32;
         let start = match freed {
             None => {
-                let warps = trace.warps.len() as u32;
-                let apart = launch.block_cycles + warps * launch.block_cycles_per_warp;
-                let next = self.last_start.map_or(0, |last| last + u64::from(apart));
+                let next = self.last_start.map_or(0, |last| last + u64::from(launch.apart(warps)));
                 *self.last_start.insert(next.max(launch.cold_cycles.into()))
             }
             Some(end) => {
-                let warps = trace.warps.len() as u32;
-                let turnaround =
-                    launch.turnaround_cycles + warps * launch.turnaround_cycles_per_warp;
-                let gap = launch.replacement_cycles + warps * launch.replacement_cycles_per_warp;
-                chip.distributor.start(end + u64::from(turnaround), gap)
+                let earliest = end + u64::from(launch.turnaround(warps));
+                chip.distributor.start(earliest, launch.replacement(warps))
             }
         };
         self.first_start.get_or_insert(if freed.is_none() { 0 } else { start });
