@@ -85,7 +85,7 @@ fn groups_of_sms() {
         let rows = table(&set, Registers::Estimated, &|id| id == kernel, &|_| true);
         let [row] = &rows[..] else { panic!("{} rows", rows.len()) };
         let r = ratio(row.elapsed);
-        assert!(r.max(1.0 / r) < 1.04, "{}: {:?}", row.id, row.elapsed);
+        assert!(r.max(1.0 / r) < 1.05, "{}: {:?}", row.id, row.elapsed);
     }
 }
 

@@ -194,6 +194,32 @@ impl Recorded {
     }
 }
 
+/// Places of buffers as cuMemAlloc gives them: small ones one after the other in steps of 512 bytes, large ones at
+/// multiples of 2 MiB. Which units for atomics share the work of small tables depends on it (`group_stats`).
+#[derive(Default)]
+struct Slabs {
+    next: u64,
+    left: u64,
+}
+
+impl Slabs {
+    const SLAB: u64 = 2 << 20;
+
+    fn alloc(&mut self, memory: &Memory, bytes: u64, name: &str) -> u64 {
+        let bytes = bytes.next_multiple_of(512);
+        let new = |size| memory.alloc(size, Self::SLAB, name, Access::ReadWrite).unwrap();
+        if bytes >= Self::SLAB / 2 {
+            return new(bytes);
+        }
+        if bytes > self.left {
+            (self.next, self.left) = (new(Self::SLAB), Self::SLAB);
+        }
+        let at = self.next;
+        (self.next, self.left) = (at + bytes, self.left - bytes);
+        at
+    }
+}
+
 /// Runs one recorded launch; checks the first and last words of its outputs. Also the seconds of processor time
 /// that the interpreter and the simulator took.
 fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) -> (Replay, f64) {
@@ -209,11 +235,11 @@ fn run(recorded: &Recorded, case: &Value, registers: Registers, config: Config) 
     let mut params = LaunchParams { grid: dim("grid"), block: dim("block"), ..Default::default() };
     params.shared_bytes = case["dynamic_smem"].as_u64().unwrap_or(0) as u32;
     let mut outputs = Vec::new();
+    let mut slabs = Slabs::default();
     for arg in case["args"].as_array().unwrap() {
         let bytes: Vec<u8> = if let Some(kind) = arg.get("buf") {
             let data = buffer(kind.as_str().unwrap(), arg["n"].as_u64().unwrap() as u32);
-            // As cuMemAlloc does.
-            let at = memory.alloc(data.len() as u64, 512, id, Access::ReadWrite).unwrap();
+            let at = slabs.alloc(&memory, data.len() as u64, id);
             memory.write(at, &data).unwrap();
             if arg.get("out").is_some() {
                 outputs.push((at, data.len() as u64));
