@@ -39,6 +39,7 @@ use crate::profile::Assembler;
 use crate::register_arrays;
 use crate::repeated::Loops;
 use crate::sequence::Sequences;
+use crate::signs;
 use crate::sim::PcCounts;
 use crate::spill::{self, Spills};
 use crate::trips;
@@ -190,6 +191,7 @@ impl KernelCode {
             common_subexpressions::share(function, &mut facts);
             half_pairs::join(function, &mut facts);
             halves::narrow(&mut self.words, &mut facts);
+            signs::halves(function, &mut self.words, &mut facts);
         }
         fold(assembler.fuse, function, &mut facts);
         assemble(assembler, function, index == 0, &mut facts);

@@ -44,13 +44,9 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
             && users.iter().all(|&u| adds(&facts[u]));
-        // The sign goes along with an addition or a shift: LEA.HI.X.SX32.
-        let shifts = |f: &Facts<'_>| {
-            f.op == Operation::Shl && f.opcode.types().last().is_some_and(|t| t.bits() == 64)
-        };
-        let signs = facts[i].extends_sign
-            && !users.is_empty()
-            && users.iter().all(|&u| adds(&facts[u]) || shifts(&facts[u]));
+        // The sign goes along with an addition: LEA.HI.X.SX32.
+        let signs =
+            facts[i].extends_sign && !users.is_empty() && users.iter().all(|&u| adds(&facts[u]));
         // Of a product only the lower half is read.
         if written.len() == 1
             && facts[i].instruction.class == Class::IntMulWide

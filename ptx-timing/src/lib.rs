@@ -62,6 +62,7 @@ mod schedule;
 mod scoreboard;
 mod selections;
 mod sequence;
+mod signs;
 pub mod sim;
 mod spill;
 mod transfer;

@@ -93,13 +93,30 @@ pub(crate) fn of_warps(
     // What is made of a thread's register needs one too; arguments are constants.
     let argument =
         |r: &Register| made[r].iter().all(|i| facts[*i].instruction.class == Class::LoadParam);
+    let mut readers: HashMap<Register, Vec<usize>> = HashMap::new();
+    for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
+        f.instruction.reads.iter().for_each(|r| readers.entry(*r).or_default().push(i));
+    }
     loop {
+        let known = |o: &Register| !made.contains_key(o) || out.contains(o) || argument(o);
+        let of_thread = |i: usize| {
+            let instruction = &facts[i].instruction;
+            instruction.class == Class::IntMulWide || !instruction.reads.iter().all(known)
+        };
         let lost: Vec<Register> = out
             .iter()
             .filter(|r| {
                 let reads = |i: &usize| facts[*i].instruction.reads.iter();
-                let known = |o: &Register| !made.contains_key(o) || out.contains(o) || argument(o);
-                !made[*r].iter().flat_map(reads).all(known)
+                let own = &made[*r];
+                let mut readers = readers.get(*r).into_iter().flatten().copied();
+                !own.iter().flat_map(reads).all(known)
+                    || readers.clone().any(|i| of_thread(i) && !takes(facts, i, **r))
+                    || only_added(
+                        facts,
+                        own,
+                        readers.by_ref().filter(|i| !own.contains(i)),
+                        &of_thread,
+                    )
             })
             .copied()
             .collect();
@@ -110,6 +127,55 @@ pub(crate) fn of_warps(
             out.remove(r);
         });
     }
+}
+
+/// Whether an instruction of threads has room for a register of the warp: one operand at most is no register of the
+/// thread, and what is shifted or multiplied by a constant is none either. ptxas 13.5, loops made for it.
+fn takes(facts: &[Facts<'_>], reader: usize, register: Register) -> bool {
+    let f = &facts[reader];
+    let direct = f.arguments.iter().any(|a| a.0 == Some(register));
+    // What it has taken in: instructions whose results are among its operands, but that it does not read.
+    let inside = |o: &Facts<'_>| {
+        let into =
+            |w| f.arguments.iter().any(|a| a.0 == Some(w)) && !f.instruction.reads.contains(&w);
+        o.folded && o.instruction.writes.iter().any(|w| into(*w))
+    };
+    let scales = |o: &Facts<'_>| {
+        let power = |a: &(Option<Register>, Option<u64>)| a.1.is_some_and(u64::is_power_of_two);
+        o.op == Operation::Shl
+            || o.instruction.class == Class::IntMul && o.arguments.iter().any(power)
+    };
+    match f.instruction.class {
+        Class::IntMulWide => f.constants == 0,
+        // LEA adds such a register to what it shifts.
+        Class::IntMul => {
+            let addend = f.arguments.get(2).is_some_and(|a| a.0 == Some(register));
+            f.constants == 0 || addend && scales(f)
+        }
+        Class::IntAdd3 if f.constants > 0 => direct && facts.iter().any(|o| inside(o) && scales(o)),
+        Class::IntAdd | Class::IntMinMax | Class::Logic => f.constants == 0,
+        _ => true,
+    }
+}
+
+/// Whether a counter by constants is only added to something of a thread or bounds it, once: then it stays with the
+/// threads.
+fn only_added(
+    facts: &[Facts<'_>],
+    made: &[usize],
+    mut readers: impl Iterator<Item = usize>,
+    of_thread: &dyn Fn(usize) -> bool,
+) -> bool {
+    let counts = |i: &usize| {
+        let f = &facts[*i];
+        matches!(f.instruction.class, Class::Move | Class::SpecialRegister)
+            || f.instruction.class == Class::IntAdd && f.constants == 1
+    };
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    let class = facts[reader].instruction.class;
+    let adds = matches!(class, Class::IntAdd | Class::IntAdd3 | Class::IntMinMax)
+        && facts[reader].constants == 0;
+    made.len() > 1 && made.iter().all(counts) && adds && of_thread(reader)
 }
 
 /// Blocks that some lanes of a warp may be in without the others.

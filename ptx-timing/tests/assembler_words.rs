@@ -189,3 +189,54 @@ fn upper_halves_that_nobody_needs() {
         assert_eq!(issued(&body) - none, more, "{body}");
     }
 }
+
+/// The sign of a word that 64 bits are made of is an instruction where shifts or several sums read it; one sum makes it
+/// itself, of one operand.
+#[test]
+fn signs_of_words_are_made_once() {
+    let signs = |body: &str| {
+        let body =
+            format!("ld.global.s32 %r10, [%rd4+64]; ld.global.s32 %r11, [%rd4+128];\n{body}");
+        count(&body, Class::Shift)
+    };
+    let none = signs("");
+    let sign = "cvt.s64.s32 %rd10, %r10;";
+    let load = |address: &str| format!("ld.global.f32 %f3, [{address}]; add.f32 %f1, %f1, %f3;");
+    for (body, made) in [
+        (format!("{sign} add.s64 %rd11, %rd2, %rd10; {}", load("%rd11")), 0),
+        (
+            format!(
+                "{sign} shl.b64 %rd11, %rd10, 2; add.s64 %rd12, %rd2, %rd11; {}",
+                load("%rd12")
+            ),
+            1,
+        ),
+        (
+            format!(
+                "{sign} add.s64 %rd11, %rd2, %rd10; {} add.s64 %rd12, %rd1, %rd10; {}",
+                load("%rd11"),
+                load("%rd12")
+            ),
+            1,
+        ),
+        (
+            format!(
+                "{sign} shl.b64 %rd11, %rd10, 1; add.s64 %rd12, %rd2, %rd11; {} shl.b64 %rd13, %rd10, 2;\n\
+                 add.s64 %rd14, %rd1, %rd13; {}",
+                load("%rd12"),
+                load("%rd14")
+            ),
+            1,
+        ),
+        (
+            format!(
+                "{sign} cvt.s64.s32 %rd11, %r11; add.s64 %rd12, %rd10, %rd11; shl.b64 %rd13, %rd12, 2;\n\
+                 add.s64 %rd14, %rd1, %rd13; {}",
+                load("%rd14")
+            ),
+            1,
+        ),
+    ] {
+        assert_eq!(signs(&body) - none, made, "{body}");
+    }
+}

@@ -86,6 +86,89 @@ fn values_of_a_warp_take_no_register() {
     assert!(warp + 4 <= thread, "{warp} {thread}");
 }
 
+/// Counters of a warp stay with the threads where what reads them has no room for a register of the warp: beside a
+/// constant, and where they are only added once. Eight counters in a loop;
+/// numbers of ptxas 13.5.
+#[test]
+fn readers_decide_about_counters_of_a_warp() {
+    let body = |read: &str| {
+        let all = |text: &str| -> String {
+            (0..8)
+                .map(|i| text.replace('C', &format!("%r{}", 20 + i)).replace('I', &i.to_string()))
+                .collect()
+        };
+        let (init, step) = (all("mov.u32 C, I;\n"), all("add.s32 C, C, I + 1;\n"));
+        let sums = all(&format!("{read} cvt.rn.f32.s32 %f5, %r8; add.f32 %f1, %f1, %f5;\n"));
+        format!(
+            "ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; ld.param.u32 %r4, [n]; mov.u32 %r2, %tid.x;\n\
+             mov.f32 %f1, 0f00000000;\n{init}L:\nadd.s32 %r5, %r2, %r4; mul.wide.s32 %rd3, %r5, 4;\n\
+             add.s64 %rd4, %rd1, %rd3;\n{sums}ld.global.f32 %f2, [%rd4];\n\
+             shfl.sync.bfly.b32 %f3, %f2, 1, 31, -1; fma.rn.f32 %f1, %f2, %f3, %f1;\n{step}\
+             add.s32 %r4, %r4, -4; setp.ne.s32 %p1, %r4, 0; @%p1 bra L;\n\
+             mul.wide.u32 %rd3, %r2, 4; add.s64 %rd5, %rd2, %rd3; st.global.f32 [%rd5], %f1;"
+        )
+    };
+    for (read, registers) in [
+        ("or.b32 %r8, C, %r2;", 23),
+        ("mul.lo.s32 %r8, C, %r2;", 23),
+        ("and.b32 %r8, C, 12; add.s32 %r8, %r8, %r2;", 23),
+        ("add.s32 %r8, C, %r2;", 32),
+        ("shl.b32 %r8, C, 5; add.s32 %r8, %r8, %r2;", 32),
+        ("mad.lo.s32 %r8, C, 48, %r2;", 32),
+        ("mad.lo.s32 %r8, %r2, 48, C;", 32),
+        ("and.b32 %r8, C, 12; or.b32 %r8, %r8, %r2;", 32),
+    ] {
+        let found = estimate(&body(read)).0;
+        println!("{read} {found} {registers}");
+        assert!(found.abs_diff(registers) <= 4, "{read} {found}, ptxas {registers}");
+    }
+}
+
+/// Registers that a directive allows beyond those that cost no block are for loads that go ahead, not for values made
+/// early nor for wide loads from shared memory. ptxas 13.5 gives 128 and 96 to the product, 95 and 150 to the loops.
+#[test]
+fn registers_by_directive_are_for_loads() {
+    let catalog = Catalog::embedded().unwrap();
+    let registers = |text: &str, name: &str, device: &str| {
+        let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
+        assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
+        let module = module.unwrap();
+        let entry = ptx_parse::lower::entry_index(&module, name).unwrap();
+        let program = ptx_parse::lower::lower(&module, entry).unwrap();
+        let profile = catalog.get(device).unwrap();
+        let code = KernelCode::new(&program, &profile.assembler);
+        ptx_timing::registers::estimate(&profile, &program, &code)
+    };
+    let product = include_str!("../../golden/data/timing/sgemm.ptx");
+    for (device, most) in [("A6000", 128), ("H200", 96)] {
+        let found = registers(product, "squares", device);
+        assert!(found <= most && found + 16 >= most, "{device} {found}");
+    }
+    for (live, loads, known) in [(20, 80, 95), (64, 64, 150)] {
+        let list = |n: usize, f: &dyn Fn(usize) -> String| -> String { (0..n).map(f).collect() };
+        let sums = |i: usize| {
+            let sum = |k: usize| {
+                let (a, b) = (1000 + k % loads, 1000 + (k * 7 + 3) % loads);
+                format!("fma.rn.f32 %f{i}, %f{a}, %f{b}, %f{i};\n")
+            };
+            sum(2 * i) + &sum(2 * i + 1)
+        };
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n\
+             .maxntid 256, 1, 1\n.minnctapersm 1\n{{ .reg .pred %p1; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<2000>;\n\
+             ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n\
+             mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd6, %rd2, %rd3; mov.u32 %r3, 0;\n\
+             {}L:\n{}{}add.s64 %rd6, %rd6, 4; add.s32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;\n{}ret; }}",
+            list(live, &|i| format!("ld.global.f32 %f{i}, [%rd4+{}];\n", 4096 * i)),
+            list(loads, &|i| format!("ld.global.f32 %f{}, [%rd6+{}];\n", 1000 + i, 4096 * i)),
+            list(live, &sums),
+            list(live, &|i| format!("st.global.f32 [%rd4+{}], %f{i};\n", 4096 * i)),
+        );
+        let found = registers(&text, "k", "H200");
+        assert!(found.abs_diff(known) <= 16, "{live} {loads}: {found}, ptxas {known}");
+    }
+}
+
 /// Fragments from global memory whose rows lie at a distance that is not known need addresses of their own.
 #[test]
 fn fragments_at_unknown_distances_need_addresses() {
