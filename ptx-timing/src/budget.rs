@@ -42,6 +42,11 @@ impl Budget {
         }
     }
 
+    /// Of the same kernel without directives about registers.
+    pub fn without_directives(&self) -> Self {
+        Self { blocks: None, registers: None, ..*self }
+    }
+
     fn warps(&self, profile: &Profile) -> u32 {
         self.threads.unwrap_or(USUAL_THREADS).div_ceil(profile.limits.warp_size).max(1)
     }

@@ -7,13 +7,14 @@
 
 use crate::allocate::{Allocator, Partners};
 use crate::arguments;
-use crate::event::{Code, Event, Register};
+use crate::event::{Code, Event, Instruction, Register};
 use crate::flights::{Choice, SHARED_WORDS, USUAL, flights, loads};
 use crate::live;
 use crate::order::Graph;
 use crate::pressure::{Piece, Rest, Sizes};
 use crate::profile::Profile;
 use crate::scoreboard::{Waits, waits};
+use ptx_isa::Class;
 
 /// Issue order of every basic block that is worth reordering, by its first instruction.
 #[derive(Debug, Clone, Default)]
@@ -80,12 +81,16 @@ impl Schedule {
         let partners = Partners::new(&code.instructions, &sizes);
         let (budget, own) = (&code.budget, profile.assembler.own_registers);
         let free = budget.free(profile);
-        let room = match budget.directed(profile) {
+        let directed = budget.directed(profile).is_some();
+        let room = match directed {
             // What the launch has is what directives allowed.
-            Some(_) if registers > 0 => registers,
+            true if registers > 0 => registers,
             _ => registers.max(free),
         };
         let mut room = room.saturating_sub(own);
+        // What directives allow beyond that is for loads, not for values made early.
+        let undirected = budget.without_directives().free(profile).saturating_sub(own);
+        let usual = if directed && registers == 0 { room.min(undirected) } else { room };
         if profile.assembler.loads_addends {
             spans.iter_mut().for_each(|span| span.load_arguments(code, &sizes, free));
         }
@@ -101,7 +106,7 @@ impl Schedule {
                 Allocator::new(piece, &sizes, &partners).registers(&graph.late_order())
             });
             // Those that need more than there is, with an order that needs little.
-            let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > room)).map(|piece| {
+            let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > usual)).map(|piece| {
                 let lean = piece.lean(&graph.before, &sizes);
                 (piece, graph, lean)
             });
@@ -111,18 +116,24 @@ impl Schedule {
         let mut dear = vec![0; orders.len()];
         // Registers that are counted: values that machine code makes anew are not known, so that orders get those of
         // wide loads from shared memory besides.
-        let mut counted = if saves { room } else { u32::MAX };
+        let mut counted = if saves { usual } else { u32::MAX };
         for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
-            let needs = |words: usize| {
+            let needs_with = |choice: Choice| {
                 let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
-                let few = Choice { flights: flights(piece).0, words, ..USUAL };
-                let some = graph.order_within(rest, piece, few);
+                let some = graph.order_within(rest, piece, choice);
                 piece.peak(&some, &sizes).max(*least)
             };
-            let spent = budget.at_no_cost(profile, needs(SHARED_WORDS) + own) - own;
+            let needs = |words| needs_with(Choice { flights: flights(piece).0, words, ..USUAL });
+            let spent = if directed {
+                let wide = |i: &Instruction| i.class == Class::LoadShared && i.writes.len() > 1;
+                let words = if piece.list.iter().any(wide) { SHARED_WORDS } else { usize::MAX };
+                needs_with(Choice { words, ..USUAL }).min(room)
+            } else {
+                budget.at_no_cost(profile, needs(SHARED_WORDS) + own) - own
+            };
             let needs = needs(usize::MAX);
             room = room.max(budget.at_no_cost(profile, needs + own) - own);
             counted = counted.max(spent);
@@ -237,9 +248,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Instruction;
     use crate::profile::Catalog;
-    use ptx_isa::Class;
 
     /// Fifty loads, each with a sum behind it: as many go ahead as 32 registers hold.
     #[test]
