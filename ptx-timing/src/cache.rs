@@ -495,6 +495,7 @@ mod tests {
             line_bytes: 128,
             sector_bytes: 32,
             ways,
+            shared_kb: Vec::new(),
             write,
             hit_latency: 0,
             bytes_per_clock: 1.0,

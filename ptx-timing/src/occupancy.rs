@@ -231,6 +231,34 @@ pub fn occupancy(p: &Profile, needs: &BlockNeeds) -> Result<Occupancy, DoesNotFi
     })
 }
 
+/// KB of shared memory that launches without any leave to it, where it shares memory with L1.
+const UNUSED_KB: u32 = 32;
+/// KB of shared memory up to which there is room for twice as many blocks as are resident.
+const TWICE_KB: u32 = 132;
+/// Threads of a block up to which that holds.
+const TWICE_THREADS: u32 = 512;
+
+/// Bytes of L1 in a launch; `None` = the device has none. Where L1 and shared memory are one, shared memory gets the
+/// smallest size that holds the resident blocks, and twice as many as long as that is not much (126 launches of an
+/// H200, `launch__shared_mem_config_size`; other devices are assumed to do the same).
+pub fn l1_bytes(p: &Profile, needs: &BlockNeeds, occupancy: &Occupancy) -> Option<u64> {
+    let l1 = p.l1.as_ref()?;
+    let Some(&largest) = l1.shared_kb.last().filter(|_| needs.shared > 0) else {
+        return Some(l1.bytes);
+    };
+    let fitting = |blocks: u32| {
+        let bytes = occupancy.shared_per_block * u64::from(blocks);
+        let mut sizes = l1.shared_kb.iter().copied();
+        sizes.find(|kb| u64::from(*kb) << 10 >= bytes).unwrap_or(largest)
+    };
+    let resident = fitting(occupancy.blocks);
+    let twice = if needs.threads > TWICE_THREADS { occupancy.blocks } else { 2 * occupancy.blocks };
+    let roomy = fitting(twice.min(p.limits.max_blocks_per_sm));
+    let kb = resident.max(roomy.min(TWICE_KB.min(largest)));
+    let all = l1.bytes + (u64::from(UNUSED_KB) << 10);
+    Some(all.saturating_sub(u64::from(kb) << 10).max(u64::from(l1.ways * l1.line_bytes)))
+}
+
 /// One row of the table over block sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRow {
@@ -323,5 +351,34 @@ mod tests {
         assert_eq!(rows.len(), 32);
         assert_eq!(rows[31].threads, 1024);
         assert!(rows.iter().all(|r| r.result.as_ref().is_ok_and(|o| o.fraction() <= 0.5)));
+    }
+
+    /// What an H200 left to L1 in 126 launches, by threads, registers and shared memory of a block.
+    #[test]
+    fn l1_has_what_shared_memory_leaves() {
+        let h200 = Catalog::embedded().unwrap().get("H200").unwrap();
+        let text = include_str!("../../golden/data/timing/carveout.json");
+        let launches: Vec<std::collections::BTreeMap<String, u32>> =
+            serde_json::from_str(text).unwrap();
+        assert_eq!(launches.len(), 126);
+        for launch in &launches {
+            let needs = needs(launch["threads"], launch["registers"], launch["shared"]);
+            let left = l1_bytes(&h200, &needs, &occupancy(&h200, &needs).unwrap()).unwrap();
+            assert_eq!(256 - left / 1024, u64::from(launch["kb"]), "{launch:?}");
+        }
+        let none = needs(256, 32, 0);
+        assert_eq!(l1_bytes(&h200, &none, &occupancy(&h200, &none).unwrap()), Some(224 << 10));
+        // Memory of their own, and none.
+        for (name, left) in [("GTX 1080", Some(24 << 10)), ("GTX 280", None)] {
+            let Some(device) = Catalog::embedded().unwrap().get(name).ok() else {
+                panic!("{name}")
+            };
+            let some = needs(256, 16, 4096);
+            assert_eq!(
+                l1_bytes(&device, &some, &occupancy(&device, &some).unwrap()),
+                left,
+                "{name}"
+            );
+        }
     }
 }

@@ -52,6 +52,9 @@ impl Checker<'_> {
                 ),
             );
         }
+        if !cache.shared_kb.is_sorted() {
+            return self.fail(&format!("{key}.shared_kb"), "is not in rising order".to_owned());
+        }
         let set = u64::from(cache.ways) * u64::from(cache.line_bytes);
         if cache.bytes == 0 || !cache.bytes.is_multiple_of(set) {
             return self.fail(

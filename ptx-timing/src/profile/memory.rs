@@ -173,6 +173,10 @@ pub struct CacheLevel {
     pub hit_latency: u32,
     /// Bytes per clock the cache delivers (an SM's own cache: to that SM; L2: to all SMs).
     pub bytes_per_clock: f64,
+    /// L1: KB of the same memory that can be shared memory, in rising order; `bytes` are left to launches without any
+    /// ([`l1_bytes`](crate::occupancy::l1_bytes)). Empty = shared memory is elsewhere.
+    #[serde(default)]
+    pub shared_kb: Vec<u32>,
     /// L2: bytes of that rate which a request (one line of one warp instruction) takes besides its
     /// data.
     #[serde(default)]

@@ -11,7 +11,7 @@ use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of};
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
-use crate::profile::{Atomics, Profile};
+use crate::profile::{Atomics, CacheLevel, Profile};
 
 /// Clocks of writes to device memory that may be under way before L2 takes no more stores.
 const UNDER_WAY: u64 = 1024;
@@ -103,9 +103,11 @@ fn slot(address: u64) -> usize {
 }
 
 impl<'a> Memory<'a> {
-    pub fn new(profile: &'a Profile, sms: u32) -> Self {
+    /// `l1_bytes`: of one SM in this launch.
+    pub fn new(profile: &'a Profile, sms: u32, l1_bytes: Option<u64>) -> Self {
+        let l1 = profile.l1.as_ref().zip(l1_bytes);
         let sm = SmMemory {
-            l1: profile.l1.as_ref().map(Cache::new),
+            l1: l1.map(|(l1, bytes)| Cache::new(&CacheLevel { bytes, ..l1.clone() })),
             texture: profile.texture.as_ref().map(Cache::new),
             constant: Cache::new(&profile.constant.cache),
             reads: Port::new(profile.global.sm_bytes_per_clock),

@@ -34,7 +34,7 @@ pub use record::Recording;
 pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
 
 use crate::event::{BlockSource, Code};
-use crate::occupancy::{BlockNeeds, Occupancy, occupancy};
+use crate::occupancy::{BlockNeeds, Occupancy, l1_bytes, occupancy};
 use crate::profile::Profile;
 use crate::schedule::Schedule;
 use distributor::Distributor;
@@ -103,7 +103,7 @@ where
         registers,
         further: Further::new(profile),
         operand_ports: OperandPorts::new(profile.issue.operand_words, &plans),
-        memory: Memory::new(profile, sms),
+        memory: Memory::new(profile, sms, l1_bytes(profile, needs, &occupancy)),
         shapes: Rc::default(),
         distributor: Distributor::new(sms),
         per_pc: Vec::new(),
