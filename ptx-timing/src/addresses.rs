@@ -16,7 +16,7 @@ use crate::uses::{Uses, blocks_of, dominators, loops, replace, times_written};
 /// there.
 pub(crate) fn shared_addresses(function: &Function, facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
-    let parted = uniform::parted(function, &uniform::same_in_lanes(facts), facts);
+    let parted = uniform::parted(function, &uniform::same_in_lanes(function, facts), facts);
     let block = blocks_of(function);
     let made = times_written(facts);
     let bases: HashSet<Register> = facts

@@ -11,13 +11,14 @@ use crate::uniform;
 /// Short blocks that a conditional branch leads to or around are executed under its predicate
 /// instead: an if, one whose body stands elsewhere, or both sides of one.
 pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Facts<'_>]) {
-    let same = uniform::same_in_lanes(facts);
+    let same = uniform::same_in_lanes(function, facts);
     let mut predecessors = vec![0; function.blocks.len()];
     for block in &function.blocks {
         for &s in &block.succs {
             predecessors[s as usize] += 1;
         }
     }
+    let leads_past = leads_past(function);
     for block in &function.blocks {
         let Some(branch) = (block.end as usize).checked_sub(1) else { continue };
         let Flow::Bra(target) = function.insts[branch].flow else { continue };
@@ -96,7 +97,8 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
         let mut counted = bodies.iter().enumerate();
         let fits = counted.all(|(i, s)| s.instructions + around(i) <= s.most(rules, agrees));
         let empty = bodies.iter().all(|side| side.instructions == 0);
-        if !fits || empty || leaves(joins) {
+        let parted = matches!(left, Predicated::Around(..)) && leads_past(block, target);
+        if !fits || empty || leaves(joins) || parted {
             continue;
         }
         facts[branch].folded = true;
@@ -127,6 +129,39 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
             f.continues = true;
         }
     }
+}
+
+/// Whether an if in a block leads past another side to its end: [`sides_put_first`].
+fn leads_past(function: &Function) -> impl Fn(&BasicBlock, u32) -> bool {
+    let put_first = sides_put_first(function);
+    move |block, target| {
+        let inside = put_first.iter().filter(|(first, _)| *first <= block.start);
+        let end = function.blocks[target as usize].start;
+        inside.clone().any(|(_, to)| *to == target) && block.start < end
+    }
+}
+
+/// Sides that machine code puts ahead of another one of the same if: where each begins, and the block at which both
+/// end. Where the text jumps over one side to the other (`@p bra A; bra B; A:`), ptxas 13.5 puts that other side first,
+/// so that an if at its end leads past the one that was jumped over, and stays a branch. Eight kernels made for it.
+fn sides_put_first(function: &Function) -> Vec<(u32, u32)> {
+    let blocks = &function.blocks;
+    let unconditional = |b: &BasicBlock| {
+        let last = function.insts.get((b.end as usize).wrapping_sub(1));
+        matches!(last.map(|i| &i.flow), Some(Flow::Bra(_))) && b.succs.len() == 1
+    };
+    let side = |(at, list): (usize, &[BasicBlock])| {
+        let [outer, jump, over] = list else { return None };
+        let jumps = jump.end == jump.start + 1 && unconditional(jump);
+        let &[other] = &jump.succs[..] else { return None };
+        let first = blocks[other as usize].start;
+        let last = blocks.get((other as usize).checked_sub(1)?)?;
+        let chosen = outer.succs.len() == 2 && outer.succs.contains(&(at as u32 + 2));
+        let ends = unconditional(last) && chosen && jumps && over.start < first;
+        let end = last.succs.first().filter(|_| ends)?;
+        Some((first, *end))
+    };
+    blocks.windows(3).enumerate().filter_map(side).collect()
 }
 
 /// The instructions of a side go under the predicate.

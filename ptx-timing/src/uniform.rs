@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx_isa::{Class, Operation, Ty};
-use ptx_parse::code::{Flow, Function};
+use ptx_parse::code::{BasicBlock, Flow, Function};
 
 use crate::chains::unchanged;
 use crate::event::Register;
@@ -14,11 +14,22 @@ use crate::facts::Facts;
 use crate::uses::{Uses, blocks_of, loops, replace};
 
 /// Registers whose value is the same in all lanes of a warp as far as the text shows.
-pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
+pub(crate) fn same_in_lanes(function: &Function, facts: &[Facts<'_>]) -> HashMap<Register, bool> {
     let mut known: HashMap<Register, bool> = HashMap::new();
     for f in facts {
         known.extend(f.instruction.writes.iter().map(|w| (*w, true)));
     }
+    let uses = Uses::new(facts);
+    loop {
+        by_operands(facts, &mut known);
+        if !by_branches(function, facts, &uses, &mut known) {
+            return known;
+        }
+    }
+}
+
+/// What is made of a value that differs between lanes does, too.
+fn by_operands(facts: &[Facts<'_>], known: &mut HashMap<Register, bool>) {
     loop {
         let mut changed = false;
         for f in facts {
@@ -37,9 +48,51 @@ pub(crate) fn same_in_lanes(facts: &[Facts<'_>]) -> HashMap<Register, bool> {
             }
         }
         if !changed {
-            return known;
+            return;
         }
     }
+}
+
+/// A variable to which only some lanes gave their value differs where they have met. Whether there was one more.
+fn by_branches(
+    function: &Function,
+    facts: &[Facts<'_>],
+    uses: &Uses,
+    known: &mut HashMap<Register, bool>,
+) -> bool {
+    let mut found = HashSet::new();
+    for block in &function.blocks {
+        let Some((first, last)) = parted_side(function, block, known, facts) else { continue };
+        let inside = |i: &usize| (first as usize..last as usize).contains(i);
+        let range = first as usize..(last as usize).max(first as usize);
+        let written = facts[range].iter().filter(|f| !f.folded).flat_map(|f| &f.instruction.writes);
+        found.extend(written.copied().filter(|w| {
+            let several = uses.definitions.get(w).is_some_and(|d| d.len() > 1);
+            let readers = uses.uses.get(w).map_or(&[][..], |u| &u[..]);
+            known.get(w) == Some(&true) && several && !readers.iter().all(inside)
+        }));
+    }
+    found.iter().for_each(|r| {
+        known.insert(*r, false);
+    });
+    !found.is_empty()
+}
+
+/// From behind a branch ahead that lanes may take without the others to where they meet; if they meet at the end only,
+/// the others have left.
+fn parted_side(
+    function: &Function,
+    block: &BasicBlock,
+    same: &HashMap<Register, bool>,
+    facts: &[Facts<'_>],
+) -> Option<(u32, u32)> {
+    let branch = (block.end as usize).checked_sub(1)?;
+    let Flow::Bra(target) = function.insts[branch].flow else { return None };
+    let guard = facts[branch].instruction.guard?;
+    let differs = same.get(&guard) == Some(&false);
+    let ahead = function.blocks[target as usize].start > block.start;
+    let meet = block.meet.as_ref().filter(|_| differs && ahead)?;
+    Some((block.end, function.blocks[meet.block as usize].start))
 }
 
 /// Registers that the assembler keeps once for a warp: 32-bit integers that are the same in all lanes and
@@ -49,7 +102,7 @@ pub(crate) fn of_warps(
     words: &dyn Fn(Register) -> u32,
     facts: &[Facts<'_>],
 ) -> HashSet<Register> {
-    let same = same_in_lanes(facts);
+    let same = same_in_lanes(function, facts);
     let parted = parted(function, &same, facts);
     let block = blocks_of(function);
     let mut made: HashMap<Register, Vec<usize>> = HashMap::new();
@@ -195,12 +248,11 @@ pub(crate) fn parted(
         let target = target as usize;
         // A way back: the loop's blocks. A way ahead: those up to where the lanes meet.
         let ahead = function.blocks[target].start > block.start;
-        let (first, last) = match (ahead, &block.meet) {
-            (false, _) => (function.blocks[target].start, block.end),
-            (true, Some(meet)) => (block.end, function.blocks[meet.block as usize].start),
-            // They meet at the end only: the others have left.
-            (true, None) => continue,
+        let side = match ahead {
+            false => Some((function.blocks[target].start, block.end)),
+            true => parted_side(function, block, same, facts),
         };
+        let Some((first, last)) = side else { continue };
         let inside = |o: &&(usize, u32)| (first..last).contains(&o.1);
         let starts: Vec<(usize, u32)> =
             function.blocks.iter().map(|o| o.start).enumerate().collect();
@@ -214,7 +266,7 @@ pub(crate) fn parted(
 
 /// Marks operations over the warp where lanes may be absent.
 pub(crate) fn mark_parted(function: &Function, facts: &mut [Facts<'_>]) {
-    let same = same_in_lanes(facts);
+    let same = same_in_lanes(function, facts);
     for b in parted(function, &same, facts) {
         let block = &function.blocks[b];
         let range = block.start as usize..block.end as usize;
@@ -228,7 +280,7 @@ pub(crate) fn mark_parted(function: &Function, facts: &mut [Facts<'_>]) {
 
 /// Lanes that add to one address known to be uniform are summed first; one lane goes to memory.
 pub(crate) fn merge_atomics(function: &Function, facts: &mut [Facts<'_>]) {
-    let known = same_in_lanes(facts);
+    let known = same_in_lanes(function, facts);
     let block = blocks_of(function);
     // Those without a result: the value that was summed last in the block.
     let mut summed: Option<(usize, Register)> = None;

@@ -174,7 +174,7 @@ pub(crate) fn candidates(
     if rules.most == 0 {
         return Vec::new();
     }
-    let same = uniform::same_in_lanes(facts);
+    let same = uniform::same_in_lanes(function, facts);
     let ranges = trips::ranges(function, facts);
     let found = ranges.iter().filter_map(|&range| {
         let Range { start, branch, entry } = range;

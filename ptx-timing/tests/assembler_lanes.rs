@@ -4,7 +4,7 @@
 mod small;
 
 use ptx_isa::Class;
-use small::translate;
+use small::{kernel, translate};
 
 fn list(count: usize, of: &dyn Fn(usize) -> String) -> String {
     (0..count).map(of).collect()
@@ -91,4 +91,54 @@ fn calls_keep_what_lives() {
     }
     // What the caller has in use elsewhere comes not on top.
     assert!(translate(&calls(12, 4, 20)).0 <= 32);
+}
+
+/// Branches with a predicate, and those among them with what keeps track of lanes.
+fn branches(body: &str) -> (usize, usize) {
+    let (_, code) = kernel(body);
+    let all = code.code.instructions.iter();
+    let all = all.filter(|i| i.class == Class::Branch && i.guard.is_some());
+    let list: Vec<u32> = all.map(|i| i.extra_slots).collect();
+    (list.len(), list.iter().filter(|n| **n == 2).count())
+}
+
+/// An if at the end of a side that machine code puts ahead of another stays a branch: there is more between it and its
+/// end. Where the other side comes first in the text, too, it becomes a predicate.
+#[test]
+fn ifs_that_lead_past_another_side_stay_branches() {
+    let outer = "setp.lt.u32 %p1, %r1, %r2;";
+    let side = "A: max.f32 %f1, %f1, %f2; bra.uni J;";
+    let inner = "B: setp.gt.u32 %p2, %r1, %r3; @%p2 bra J; min.f32 %f1, %f1, %f2; J:";
+    let first = format!("{outer} @%p1 bra A; bra.uni B; {side} {inner}");
+    assert_eq!(branches(&first).0, 2);
+    let second = format!("{outer} @!%p1 bra B; {side} {inner}");
+    assert_eq!(branches(&second).0, 1);
+    let own_end = inner.replace("bra J", "bra K").replace("J:", "K: add.f32 %f1, %f1, %f2; J:");
+    assert_eq!(branches(&format!("{outer} @%p1 bra A; bra.uni B; {side} {own_end}")).0, 1);
+}
+
+/// A number that only some lanes have changed differs between lanes, though both are constants.
+#[test]
+fn what_some_lanes_changed_differs() {
+    let long = small::chain(12);
+    let body = |changed: &str| {
+        format!(
+            "mov.u32 %r60, 0; setp.lt.u32 %p1, %r1, %r2; @%p1 bra A; {long} mov.u32 %r60, {changed};\nA:\n\
+             mov.u32 %r61, %r60; setp.eq.u32 %p2, %r61, 0; @%p2 bra B; {long} st.global.u32 [%rd5+64], %r60;\nB:"
+        )
+    };
+    assert_eq!(branches(&body("1")), (2, 2));
+}
+
+/// Text that leads back into a loop's own blocks ahead of where it is entered is no other loop: a branch inside keeps
+/// track of its lanes itself.
+#[test]
+fn blocks_ahead_of_a_loop_are_not_another_one() {
+    let long = small::chain(12);
+    let body = format!(
+        "mov.u32 %r60, 0; bra.uni H;\nS: {long} bra.uni J;\nH: add.u32 %r61, %r1, %r60;\n\
+         setp.lt.u32 %p1, %r61, %r2; @%p1 bra J; {long} setp.lt.u32 %p2, %r61, 77; @%p2 bra S; {long}\n\
+         J: add.u32 %r60, %r60, 1; setp.lt.u32 %p3, %r60, %r2; @%p3 bra H;"
+    );
+    assert_eq!(branches(&body).1, 1);
 }
