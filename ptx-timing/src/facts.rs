@@ -114,6 +114,11 @@ impl<'a> Facts<'a> {
         only && self.opcode.types().eq([to, from])
     }
 
+    /// A sum of integers of 64 bits.
+    pub fn adds_wide(&self) -> bool {
+        self.op == Operation::Add && matches!(self.plain(""), Some(Ty::S64 | Ty::U64))
+    }
+
     /// A conversion of 32 bits to 64 with the sign.
     fn sign_extends(&self) -> bool {
         self.op == Operation::Convert && self.converts(Ty::S64, Ty::S32)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_isa::{Class, Operation, Ty};
+use ptx_isa::{Class, Operation};
 use ptx_parse::code::{Flow, Function};
 
 use crate::chains;
@@ -31,9 +31,6 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
             written.iter().flat_map(|r| uses.get(r).unwrap_or(&no_uses)).copied().collect();
         users.sort_unstable();
         users.dedup();
-        let adds = |f: &Facts<'_>| {
-            f.op == Operation::Add && matches!(f.plain(""), Some(Ty::S64 | Ty::U64))
-        };
         // Of 64 bits nobody reads the upper half of.
         let low = facts[i].instruction.class == Class::IntMul
             && (facts[i].opcode.has(".wide")
@@ -43,10 +40,11 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
             && (facts[i].instruction.class == Class::IntMulWide || low)
             && facts[i].instruction.guard.is_none()
             && !users.is_empty()
-            && users.iter().all(|&u| adds(&facts[u]));
+            && users.iter().all(|&u| facts[u].adds_wide());
         // The sign goes along with an addition: LEA.HI.X.SX32.
-        let signs =
-            facts[i].extends_sign && !users.is_empty() && users.iter().all(|&u| adds(&facts[u]));
+        let signs = facts[i].extends_sign
+            && !users.is_empty()
+            && users.iter().all(|&u| facts[u].adds_wide());
         // Of a product only the lower half is read.
         if written.len() == 1
             && facts[i].instruction.class == Class::IntMulWide

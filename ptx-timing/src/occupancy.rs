@@ -370,15 +370,10 @@ mod tests {
         assert_eq!(l1_bytes(&h200, &none, &occupancy(&h200, &none).unwrap()), Some(224 << 10));
         // Memory of their own, and none.
         for (name, left) in [("GTX 1080", Some(24 << 10)), ("GTX 280", None)] {
-            let Some(device) = Catalog::embedded().unwrap().get(name).ok() else {
-                panic!("{name}")
-            };
-            let some = needs(256, 16, 4096);
-            assert_eq!(
-                l1_bytes(&device, &some, &occupancy(&device, &some).unwrap()),
-                left,
-                "{name}"
-            );
+            let (device, some) =
+                (Catalog::embedded().unwrap().get(name).unwrap(), needs(256, 16, 4096));
+            let found = l1_bytes(&device, &some, &occupancy(&device, &some).unwrap());
+            assert_eq!(found, left, "{name}");
         }
     }
 }

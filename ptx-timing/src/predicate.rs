@@ -135,9 +135,8 @@ pub(crate) fn predicate(rules: &Assembler, function: &Function, facts: &mut [Fac
 fn leads_past(function: &Function) -> impl Fn(&BasicBlock, u32) -> bool {
     let put_first = sides_put_first(function);
     move |block, target| {
-        let inside = put_first.iter().filter(|(first, _)| *first <= block.start);
-        let end = function.blocks[target as usize].start;
-        inside.clone().any(|(_, to)| *to == target) && block.start < end
+        let before = block.start < function.blocks[target as usize].start;
+        before && put_first.iter().any(|(first, end)| *end == target && *first <= block.start)
     }
 }
 

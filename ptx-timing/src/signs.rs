@@ -1,6 +1,6 @@
 //! Upper halves of numbers whose sign is extended to 64 bits.
 
-use ptx_isa::{Class, Operation, Ty};
+use ptx_isa::{Class, Operation};
 use ptx_parse::code::Function;
 
 use crate::chains::unchanged;
@@ -13,8 +13,6 @@ use crate::uses::Uses;
 pub(crate) fn halves(function: &Function, words: &mut [u8], facts: &mut [Facts<'_>]) {
     let uses = Uses::new(facts);
     let wide = |f: &Facts<'_>| f.opcode.types().last().is_some_and(|t| t.bits() == 64);
-    let adds =
-        |f: &Facts<'_>| f.op == Operation::Add && matches!(f.plain(""), Some(Ty::S64 | Ty::U64));
     let mut takes_one = vec![false; facts.len()];
     for i in 0..facts.len() {
         let f = &facts[i];
@@ -28,13 +26,13 @@ pub(crate) fn halves(function: &Function, words: &mut [u8], facts: &mut [Facts<'
         let reads = |u: &usize| {
             let f = &facts[*u];
             let kept = uses.written_once(number) || unchanged(function, facts, number, i, *u);
-            kept && !f.folded && (adds(f) || f.op == Operation::Shl && wide(f))
+            kept && !f.folded && (f.adds_wide() || f.op == Operation::Shl && wide(f))
         };
         if users.is_empty() || !users.iter().all(reads) {
             continue;
         }
         if let [user] = users[..]
-            && adds(&facts[user])
+            && facts[user].adds_wide()
             && !std::mem::replace(&mut takes_one[user], true)
         {
             continue;

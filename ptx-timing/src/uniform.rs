@@ -146,10 +146,8 @@ pub(crate) fn of_warps(
     // What is made of a thread's register needs one too; arguments are constants.
     let argument =
         |r: &Register| made[r].iter().all(|i| facts[*i].instruction.class == Class::LoadParam);
-    let mut readers: HashMap<Register, Vec<usize>> = HashMap::new();
-    for (i, f) in facts.iter().enumerate().filter(|(_, f)| !f.folded) {
-        f.instruction.reads.iter().for_each(|r| readers.entry(*r).or_default().push(i));
-    }
+    let uses = Uses::new(facts);
+    let taken_in = taken_in(facts);
     loop {
         let known = |o: &Register| !made.contains_key(o) || out.contains(o) || argument(o);
         let of_thread = |i: usize| {
@@ -161,15 +159,11 @@ pub(crate) fn of_warps(
             .filter(|r| {
                 let reads = |i: &usize| facts[*i].instruction.reads.iter();
                 let own = &made[*r];
-                let mut readers = readers.get(*r).into_iter().flatten().copied();
+                let readers = uses.uses.get(*r).map_or(&[][..], |u| &u[..]);
+                let takes = |i: &usize| takes(facts, &taken_in, *i, **r);
                 !own.iter().flat_map(reads).all(known)
-                    || readers.clone().any(|i| of_thread(i) && !takes(facts, i, **r))
-                    || only_added(
-                        facts,
-                        own,
-                        readers.by_ref().filter(|i| !own.contains(i)),
-                        &of_thread,
-                    )
+                    || readers.iter().any(|i| of_thread(*i) && !takes(i))
+                    || only_added(facts, own, readers, &of_thread)
             })
             .copied()
             .collect();
@@ -182,17 +176,23 @@ pub(crate) fn of_warps(
     }
 }
 
+/// Instructions that others have taken in, by what they write.
+fn taken_in(facts: &[Facts<'_>]) -> HashMap<Register, usize> {
+    let folded = facts.iter().enumerate().filter(|(_, f)| f.folded);
+    folded.flat_map(|(i, f)| f.instruction.writes.iter().map(move |w| (*w, i))).collect()
+}
+
 /// Whether an instruction of threads has room for a register of the warp: one operand at most is no register of the
 /// thread, and what is shifted or multiplied by a constant is none either. ptxas 13.5, loops made for it.
-fn takes(facts: &[Facts<'_>], reader: usize, register: Register) -> bool {
+fn takes(
+    facts: &[Facts<'_>],
+    taken_in: &HashMap<Register, usize>,
+    reader: usize,
+    register: Register,
+) -> bool {
     let f = &facts[reader];
-    let direct = f.arguments.iter().any(|a| a.0 == Some(register));
-    // What it has taken in: instructions whose results are among its operands, but that it does not read.
-    let inside = |o: &Facts<'_>| {
-        let into =
-            |w| f.arguments.iter().any(|a| a.0 == Some(w)) && !f.instruction.reads.contains(&w);
-        o.folded && o.instruction.writes.iter().any(|w| into(*w))
-    };
+    let operands = || f.arguments.iter().filter_map(|a| a.0);
+    let inside = || operands().filter(|o| !f.instruction.reads.contains(o));
     let scales = |o: &Facts<'_>| {
         let power = |a: &(Option<Register>, Option<u64>)| a.1.is_some_and(u64::is_power_of_two);
         o.op == Operation::Shl
@@ -205,7 +205,10 @@ fn takes(facts: &[Facts<'_>], reader: usize, register: Register) -> bool {
             let addend = f.arguments.get(2).is_some_and(|a| a.0 == Some(register));
             f.constants == 0 || addend && scales(f)
         }
-        Class::IntAdd3 if f.constants > 0 => direct && facts.iter().any(|o| inside(o) && scales(o)),
+        Class::IntAdd3 if f.constants > 0 => {
+            let mut inside = inside().filter_map(|o| taken_in.get(&o));
+            operands().any(|o| o == register) && inside.any(|i| scales(&facts[*i]))
+        }
         Class::IntAdd | Class::IntMinMax | Class::Logic => f.constants == 0,
         _ => true,
     }
@@ -216,7 +219,7 @@ fn takes(facts: &[Facts<'_>], reader: usize, register: Register) -> bool {
 fn only_added(
     facts: &[Facts<'_>],
     made: &[usize],
-    mut readers: impl Iterator<Item = usize>,
+    readers: &[usize],
     of_thread: &dyn Fn(usize) -> bool,
 ) -> bool {
     let counts = |i: &usize| {
@@ -224,7 +227,8 @@ fn only_added(
         matches!(f.instruction.class, Class::Move | Class::SpecialRegister)
             || f.instruction.class == Class::IntAdd && f.constants == 1
     };
-    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    let mut others = readers.iter().copied().filter(|i| !made.contains(i));
+    let (Some(reader), None) = (others.next(), others.next()) else { return false };
     let class = facts[reader].instruction.class;
     let adds = matches!(class, Class::IntAdd | Class::IntAdd3 | Class::IntMinMax)
         && facts[reader].constants == 0;

@@ -64,10 +64,17 @@ fn estimate(body: &str) -> (u32, usize) {
          .param .u64 p, .param .u32 n, .param .u64 q) {{\n\
          .reg .u64 %rd<30>; .reg .b32 %r<30>; .reg .f32 %f<90>; .reg .pred %p<9>;\n{body}\nret; }}\n"
     );
-    let (module, diags) = ptx_parse::parse_and_verify(&text, "k.ptx");
+    estimate_on(&text, "k", "H200")
+}
+
+/// What the model makes of a module's kernel on a device: registers and instructions.
+fn estimate_on(text: &str, name: &str, device: &str) -> (u32, usize) {
+    let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
     assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let program = ptx_parse::lower::lower(&module.unwrap(), 0).unwrap();
-    let profile = Catalog::embedded().unwrap().get("H200").unwrap();
+    let module = module.unwrap();
+    let entry = ptx_parse::lower::entry_index(&module, name).unwrap();
+    let program = ptx_parse::lower::lower(&module, entry).unwrap();
+    let profile = Catalog::embedded().unwrap().get(device).unwrap();
     let code = KernelCode::new(&program, &profile.assembler);
     let registers = ptx_timing::registers::estimate(&profile, &program, &code);
     (registers, code.code.instructions.len())
@@ -87,8 +94,8 @@ fn values_of_a_warp_take_no_register() {
 }
 
 /// Counters of a warp stay with the threads where what reads them has no room for a register of the warp: beside a
-/// constant, and where they are only added once. Eight counters in a loop;
-/// numbers of ptxas 13.5.
+/// constant, and where they are only added once. Eight counters in a loop; numbers of ptxas
+/// 13.5.
 #[test]
 fn readers_decide_about_counters_of_a_warp() {
     let body = |read: &str| {
@@ -119,7 +126,6 @@ fn readers_decide_about_counters_of_a_warp() {
         ("and.b32 %r8, C, 12; or.b32 %r8, %r8, %r2;", 32),
     ] {
         let found = estimate(&body(read)).0;
-        println!("{read} {found} {registers}");
         assert!(found.abs_diff(registers) <= 4, "{read} {found}, ptxas {registers}");
     }
 }
@@ -128,20 +134,9 @@ fn readers_decide_about_counters_of_a_warp() {
 /// early nor for wide loads from shared memory. ptxas 13.5 gives 128 and 96 to the product, 95 and 150 to the loops.
 #[test]
 fn registers_by_directive_are_for_loads() {
-    let catalog = Catalog::embedded().unwrap();
-    let registers = |text: &str, name: &str, device: &str| {
-        let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
-        assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-        let module = module.unwrap();
-        let entry = ptx_parse::lower::entry_index(&module, name).unwrap();
-        let program = ptx_parse::lower::lower(&module, entry).unwrap();
-        let profile = catalog.get(device).unwrap();
-        let code = KernelCode::new(&program, &profile.assembler);
-        ptx_timing::registers::estimate(&profile, &program, &code)
-    };
     let product = include_str!("../../golden/data/timing/sgemm.ptx");
     for (device, most) in [("A6000", 128), ("H200", 96)] {
-        let found = registers(product, "squares", device);
+        let found = estimate_on(product, "squares", device).0;
         assert!(found <= most && found + 16 >= most, "{device} {found}");
     }
     for (live, loads, known) in [(20, 80, 95), (64, 64, 150)] {
@@ -154,8 +149,9 @@ fn registers_by_directive_are_for_loads() {
             sum(2 * i) + &sum(2 * i + 1)
         };
         let text = format!(
-            ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n)\n\
-             .maxntid 256, 1, 1\n.minnctapersm 1\n{{ .reg .pred %p1; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<2000>;\n\
+            ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(\
+             .param .u64 p, .param .u64 q, .param .u32 n)\n.maxntid 256, 1, 1\n.minnctapersm 1\n{{\n\
+             .reg .pred %p1; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<2000>;\n\
              ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x;\n\
              mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd6, %rd2, %rd3; mov.u32 %r3, 0;\n\
              {}L:\n{}{}add.s64 %rd6, %rd6, 4; add.s32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %r1; @%p1 bra L;\n{}ret; }}",
@@ -164,7 +160,7 @@ fn registers_by_directive_are_for_loads() {
             list(live, &sums),
             list(live, &|i| format!("st.global.f32 [%rd4+{}], %f{i};\n", 4096 * i)),
         );
-        let found = registers(&text, "k", "H200");
+        let found = estimate_on(&text, "k", "H200").0;
         assert!(found.abs_diff(known) <= 16, "{live} {loads}: {found}, ptxas {known}");
     }
 }
