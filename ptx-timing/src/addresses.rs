@@ -201,6 +201,7 @@ pub(crate) fn constant_addresses(facts: &mut [Facts<'_>]) {
 /// only is computed then. Read off ptxas 13.5 for sm_90.
 pub(crate) fn shared_bases(instructions: u32, function: &Function, facts: &mut [Facts<'_>]) {
     let block = blocks_of(function);
+    let uses = Uses::new(facts);
     let loops = loops(function);
     let dominators = dominators(function);
     let innermost = |(start, end): &(u32, u32)| {
@@ -221,9 +222,13 @@ pub(crate) fn shared_bases(instructions: u32, function: &Function, facts: &mut [
         });
         let known = made.iter().any(|(b, v)| *v == variable && there(*b));
         let window = made.iter().any(|(b, _)| there(*b));
-        let f = &mut facts[i];
-        f.folded = known || each_turn;
-        if !f.folded {
+        if known || each_turn || instructions <= 1 {
+            let users = |r: &Register| uses.uses.get(r).map_or(&[][..], |u| &u[..]);
+            let own = facts[i].instruction.writes.clone();
+            own.iter().for_each(|r| replace(facts, i, *r, users(r)));
+        } else {
+            let f = &mut facts[i];
+            f.folded = false;
             f.instruction.class = Class::SpecialRegister;
             f.instruction.extra_slots += if window { 1 } else { instructions - 1 };
         }

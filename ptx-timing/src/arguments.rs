@@ -32,7 +32,7 @@ pub(crate) fn of(instructions: &[Instruction]) -> HashSet<Register> {
 pub(crate) fn go_ahead<'a>(turn: impl Iterator<Item = &'a Instruction>) -> bool {
     let (mut all, mut loads) = (0_usize, 0);
     for i in turn {
-        all += 1;
+        all += if i.class == Class::IntAdd64 { 2 } else { 1 };
         loads += usize::from(i.class == Class::LoadGlobal && i.kind == AccessKind::Load);
     }
     10 * all + 50 >= 46 * loads
@@ -41,6 +41,43 @@ pub(crate) fn go_ahead<'a>(turn: impl Iterator<Item = &'a Instruction>) -> bool 
 /// Whether so many words that live in the order of the text leave registers for arguments, of so many in all.
 pub(crate) fn fit(words: u32, registers: u32) -> bool {
     5 * words + 13 <= 4 * registers
+}
+
+/// The instructions before which a side under a predicate loads an argument for itself: what no instruction without a
+/// predicate needs in a block, or in one that comes ahead of it on every way (`there`). Each block has its own range;
+/// the first side of all takes what the kernel loads at its start.
+pub(crate) fn guarded_users(
+    blocks: &[Range<u32>],
+    there: &dyn Fn(usize, usize) -> bool,
+    looped: &dyn Fn(usize) -> bool,
+    instructions: &[Instruction],
+    arguments: &HashSet<Register>,
+) -> Vec<u32> {
+    let adds = |i: &&Instruction| i.class == Class::IntMulWide && i.reads.len() == 2;
+    let reads = |i: &Instruction| -> Vec<Register> {
+        i.reads.iter().copied().filter(|r| arguments.contains(r)).collect()
+    };
+    let of =
+        |block: &Range<u32>| (block.start..block.end).map(|pc| (pc, &instructions[pc as usize]));
+    let mut plain: Vec<(Register, usize)> = Vec::new();
+    for (b, block) in blocks.iter().enumerate() {
+        let all = of(block).filter(|(_, i)| i.guard.is_none() && adds(i));
+        plain.extend(all.flat_map(|(_, i)| reads(i)).map(|r| (r, b)));
+    }
+    let mut loaded = HashSet::new();
+    let mut users = Vec::new();
+    for (b, block) in blocks.iter().enumerate() {
+        let mut own = HashSet::new();
+        for (pc, i) in of(block).filter(|(_, i)| i.guard.is_some() && adds(i)) {
+            for r in reads(i) {
+                let known = plain.iter().any(|(p, at)| *p == r && (*at == b || there(*at, b)));
+                if !known && own.insert((r, i.guard)) && (!loaded.insert(r) || looped(b)) {
+                    users.push(pc);
+                }
+            }
+        }
+    }
+    users
 }
 
 /// The instructions of a block before which it loads an argument.
@@ -55,7 +92,7 @@ pub(crate) fn first_users(
         let i = &instructions[pc as usize];
         if i.class == Class::LoadParam {
             loaded.extend(&i.writes);
-        } else if i.class == Class::IntMulWide && i.reads.len() == 2 {
+        } else if i.class == Class::IntMulWide && i.reads.len() == 2 && i.guard.is_none() {
             let new = i.reads.iter().filter(|r| arguments.contains(r) && loaded.insert(**r));
             users.extend(new.map(|_| pc));
         }

@@ -12,7 +12,7 @@ use ptx_parse::code::{Flow, Function};
 
 use crate::addresses;
 use crate::bytes;
-use crate::event::{AccessKind, Register};
+use crate::event::{AccessKind, Arrives, Register};
 use crate::facts::{AccessPlace, Facts};
 use crate::fragments;
 use crate::fuse;
@@ -71,9 +71,7 @@ pub(crate) fn assemble(
     if rules.merge_uniform_atomics {
         uniform::merge_atomics(function, facts);
     }
-    if rules.shared_base_instructions > 1 {
-        addresses::shared_bases(rules.shared_base_instructions, function, facts);
-    }
+    addresses::shared_bases(rules.shared_base_instructions, function, facts);
     if rules.predicated_instructions > 0 {
         predicate::predicate(rules, function, facts);
     }
@@ -312,14 +310,21 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
             continue;
         }
         let first = function.blocks[target as usize].start as usize;
-        let forward = first > branch;
-        let leaves =
-            function.insts.get(first).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit));
+        let leaves = |at: usize| {
+            function.insts.get(at).is_none_or(|i| matches!(i.flow, Flow::Ret | Flow::Exit))
+        };
+        // What a loop's last branch leaves it for comes behind it.
+        let out = if first > branch { first } else { branch + 1 };
         let agrees = f.instruction.guard.is_some_and(|g| same.get(&g).copied().unwrap_or(false));
-        if !forward || leaves || agrees {
+        if leaves(out) || agrees {
             continue;
         }
         let end = block.meet.as_ref().map(|m| function.blocks[m.block as usize].start);
+        facts[branch].instruction.arrives = match end {
+            Some(end) if end as usize == first && !falls_into(function, end) => Arrives::Taken,
+            Some(_) => Arrives::Apart,
+            None => Arrives::Nowhere,
+        };
         let inside = |(first, last): &(u32, u32)| {
             Some(*last) == end && (*first..*last).contains(&block.start)
         };
@@ -339,6 +344,12 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
             ahead_of_loop(function, start, facts);
         }
     }
+}
+
+/// Whether what stands ahead of an instruction in the text goes on to it.
+fn falls_into(function: &Function, at: u32) -> bool {
+    let before = (at as usize).checked_sub(1).map(|i| &function.insts[i]);
+    before.is_some_and(|i| i.guard.is_some() || matches!(i.flow, Flow::Next | Flow::Call(_)))
 }
 
 /// What keeps track of lanes that leave a loop stands at the ends of the blocks that lead into it.

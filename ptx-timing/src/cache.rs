@@ -204,6 +204,18 @@ impl Cache {
         Lookup { hit, fill, ready, copied: line.copied, place: LinePlace { set }, evicted }
     }
 
+    /// Writes sectors of the line that holds `address` and keeps them, whether it was there or not.
+    pub fn keep_line(&mut self, address: u64, mask: u8) {
+        let (set, tag) = self.locate(address);
+        if !self.touch(set, tag) {
+            self.insert(set, tag);
+        }
+        let line = self.line(set);
+        self.counts.write_hits += u64::from((line.valid & mask).count_ones());
+        self.counts.write_misses += u64::from((mask & !line.valid).count_ones());
+        self.set_line(set, Line { valid: line.valid | mask, ..line });
+    }
+
     /// Whether all the sectors `mask` of the line that holds `address` are there.
     pub fn holds(&mut self, address: u64, mask: u8) -> bool {
         let (set, tag) = self.locate(address);
@@ -511,6 +523,7 @@ mod tests {
             partial_write_cost: 1.0,
             fill_cost: None,
             spread: Vec::new(),
+            sm_spread: Vec::new(),
         }
     }
 
@@ -538,6 +551,16 @@ mod tests {
         c.fill(later, 1, (1 << 40) - 7);
         let ready = [0, 128, 256].map(|address| c.read_line(address, 1).ready);
         assert_eq!(ready, [0, 1 << 40, (1 << 40) - 7]);
+    }
+
+    /// Local memory stays where it was stored, as far as there is room.
+    #[test]
+    fn kept_lines_are_read_without_a_fill() {
+        let mut c = Cache::new(&level(1024, 8, WritePolicy::WriteThrough));
+        c.write_line(0, 3, &[32; MAX_SECTORS]);
+        assert_eq!(c.read_line(0, 3).hit, 0);
+        c.keep_line(4096, 3);
+        assert_eq!(c.read_line(4096, 7).hit, 3);
     }
 
     #[test]

@@ -3,15 +3,23 @@
 use crate::event::{AccessKind, Code, Instruction};
 use ptx_isa::Class;
 
-/// What an instruction does to memory, as far as the assembler may reorder it. `true` is shared memory. Which pairs
-/// stay in their order was read off ptxas 13.5 for sm_90.
+/// Memories of which no two have an address in common.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub(crate) enum Where {
+    Global,
+    Shared,
+    Local,
+}
+
+/// What an instruction does to memory, as far as the assembler may reorder it. Which pairs stay in their order was read
+/// off ptxas 13.5 for sm_90.
 #[derive(PartialEq, Clone, Copy)]
 pub(crate) enum MemoryEffect {
     None,
-    Load(bool),
+    Load(Where),
     /// A load of what nobody writes meanwhile.
     ReadOnly,
-    Store(bool),
+    Store(Where),
     /// Votes and other exchanges between lanes: memory does not care for them, nor they for each other.
     Lanes,
     /// Shuffles: the same, and barriers let them pass, too.
@@ -38,6 +46,11 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
         instruction.class,
         Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
     );
+    let place = match () {
+        () if shared => Where::Shared,
+        () if instruction.local => Where::Local,
+        () => Where::Global,
+    };
     match instruction.class {
         _ if instruction.copies => MemoryEffect::Copy,
         _ if instruction.orders => MemoryEffect::Fence,
@@ -49,8 +62,8 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
         Class::LoadConst | Class::Texture => MemoryEffect::None,
         c if c.is_memory() => match instruction.kind {
             AccessKind::Load if instruction.read_only => MemoryEffect::ReadOnly,
-            AccessKind::Load => MemoryEffect::Load(shared),
-            AccessKind::Store => MemoryEffect::Store(shared),
+            AccessKind::Load => MemoryEffect::Load(place),
+            AccessKind::Store => MemoryEffect::Store(place),
             AccessKind::Atomic | AccessKind::Reduction if shared => MemoryEffect::AtomicShared,
             AccessKind::Atomic | AccessKind::Reduction => MemoryEffect::Sync,
         },
@@ -67,12 +80,14 @@ pub(crate) fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
         (Fence, _) | (_, Fence) => true,
         (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
         // They only read what others have stored in global memory, and that may be later.
-        (Copy, Load(shared)) | (Load(shared) | Store(shared), Copy) => shared,
+        (Copy, Load(at)) | (Load(at) | Store(at), Copy) => at == Where::Shared,
         (Copy, Lanes) | (Lanes, Copy) => false,
         (Copy, _) | (_, Copy) => true,
         (Sync, _) | (_, Sync) => true,
         (AtomicShared, AtomicShared) => true,
-        (AtomicShared, Load(a) | Store(a)) | (Load(a) | Store(a), AtomicShared) => a,
+        (AtomicShared, Load(at) | Store(at)) | (Load(at) | Store(at), AtomicShared) => {
+            at == Where::Shared
+        }
         (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
         (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
     }
@@ -110,14 +125,16 @@ mod tests {
         let global = of(Class::LoadGlobal, false);
         let constant = of(Class::LoadGlobal, true);
         let shared = of(Class::LoadShared, false);
-        assert!(global == Load(false) && constant == ReadOnly && shared == Load(true));
+        assert!(
+            global == Load(Where::Global) && constant == ReadOnly && shared == Load(Where::Shared)
+        );
         // What comes first, and whether loads of global memory, of what nobody writes and of shared memory wait.
         let first = [
             (Class::AtomicShared, AtomicShared, [false, false, true]),
             (Class::AtomicGlobal, Sync, [true, false, true]),
             (Class::Barrier, Sync, [true, false, true]),
-            (Class::StoreGlobal, Store(false), [true, false, false]),
-            (Class::StoreShared, Store(true), [false, false, true]),
+            (Class::StoreGlobal, Store(Where::Global), [true, false, false]),
+            (Class::StoreShared, Store(Where::Shared), [false, false, true]),
             (Class::Shuffle, Shuffle, [false, false, false]),
             (Class::Vote, Lanes, [false, false, false]),
             (Class::FenceBlock, Fence, [true, true, true]),
@@ -138,8 +155,8 @@ mod tests {
             (global, false, false),
             (constant, false, false),
             (shared, true, true),
-            (Store(true), true, true),
-            (Store(false), true, false),
+            (Store(Where::Shared), true, true),
+            (Store(Where::Global), true, false),
             (Sync, true, true),
             (Copy, true, true),
             (Fence, true, true),

@@ -31,6 +31,31 @@ pub enum AccessKind {
     Reduction,
 }
 
+/// How lanes that part at a branch come to where they meet again. Each group of lanes that comes there issues what
+/// brings them together (`BSYNC`) by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrives {
+    /// Nothing brings them together.
+    #[default]
+    Nowhere,
+    /// One side after the other.
+    Apart,
+    /// Lanes that take the branch are there. The larger side goes on first: if that is theirs, they are alone; if not,
+    /// they wait until the others have branched there, too.
+    Taken,
+}
+
+impl Arrives {
+    /// Whether lanes that take a branch, or the others, come alone.
+    pub fn alone(self, taken: u32, others: u32) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::Apart => true,
+            Self::Taken => taken > others,
+        }
+    }
+}
+
 /// Static part of one PTX instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
@@ -61,6 +86,8 @@ pub struct Instruction {
     pub orders: bool,
     /// Of these, a copy that lanes start, each of its own bytes: fewer accesses wait for it.
     pub copies: bool,
+    /// Accesses local memory by name (`ld.local`, `st.local`): no access to other memory meets it.
+    pub local: bool,
     /// A load of what nobody writes while the kernel runs (`.nc`).
     pub read_only: bool,
     /// Atomics: compare-and-swap, which sends two operands; in shared memory it reads in one pass and writes in
@@ -81,6 +108,8 @@ pub struct Instruction {
     /// Reads other lanes of the warp where some may be absent; of a block that has several such instructions there is
     /// another code for that.
     pub parted: bool,
+    /// Branches: what lanes that part at it add to how often the warp comes to where they meet again.
+    pub arrives: Arrives,
     /// Products of a warpgroup: how many times what their class takes they keep the pipe.
     pub units: u32,
     /// Accesses an array of so many words that the assembler keeps in registers: no memory.
@@ -112,6 +141,7 @@ impl Instruction {
             clock: false,
             orders: false,
             copies: false,
+            local: false,
             read_only: false,
             compares: false,
             only: false,
@@ -120,6 +150,7 @@ impl Instruction {
             fragment: false,
             splits: false,
             parted: false,
+            arrives: Arrives::Nowhere,
             units: 1,
             chooses: 0,
             place: None,
@@ -229,7 +260,10 @@ pub enum Detail {
     /// Operands that send the machine code of some lanes another way.
     Path(Path),
     /// A branch that some lanes take and some do not.
-    Diverges,
+    Diverges {
+        /// One side comes alone to where they meet again: the instruction there issues once more.
+        alone: bool,
+    },
     /// `bar.sync` and `bar.arrive`.
     Barrier {
         /// Barrier number.
@@ -319,7 +353,7 @@ impl WarpTrace {
             | Detail::Products(_)
             | Detail::Values(_)
             | Detail::Path(_)
-            | Detail::Diverges => return,
+            | Detail::Diverges { .. } => return,
         };
         let (base, pattern) = patterns.add(event.pc, access);
         self.accesses.push(TracedAccess { base, pattern, space, differs });
@@ -340,6 +374,50 @@ impl WarpTrace {
             event.detail = Detail::Memory { first: self.accesses.len() as u32, count: 1 };
             self.accesses.push(TracedAccess { base, pattern, ..own });
         }
+        event
+    }
+
+    /// One event for what groups of lanes do in events of their own. Accesses of these become one access each, as far
+    /// as they are alike.
+    pub(crate) fn gather(
+        &mut self,
+        patterns: &mut Patterns,
+        pc: u32,
+        parts: impl Iterator<Item = (u32, Event)> + Clone,
+    ) -> Event {
+        let active = parts.clone().fold(0, |all, (lanes, event)| all | lanes & event.active);
+        let detail = parts.clone().find(|(lanes, event)| lanes & event.active != 0);
+        let mut event = Event { pc, active, detail: detail.map_or(Detail::None, |d| d.1.detail) };
+        let Detail::Memory { .. } = event.detail else { return event };
+        let mut made: Vec<(WarpAccess, TracedAccess)> = Vec::new();
+        for (lanes, part) in parts {
+            let Detail::Memory { first, count } = part.detail else { continue };
+            let own = first as usize..first as usize + usize::from(count);
+            for traced in self.accesses.get(own).unwrap_or_default() {
+                let mut access = patterns.list.at(traced.pattern, traced.base);
+                access.mask &= lanes;
+                let alike = |(other, of): &&mut (WarpAccess, TracedAccess)| {
+                    (of.space, of.differs, other.width)
+                        == (traced.space, traced.differs, access.width)
+                        && other.mask & access.mask == 0
+                };
+                match made.iter_mut().find(alike) {
+                    _ if access.mask == 0 => {}
+                    Some((other, _)) => {
+                        access.lanes().for_each(|(lane, at)| other.addresses[lane] = at);
+                        other.mask |= access.mask;
+                    }
+                    None => made.push((access, *traced)),
+                }
+            }
+        }
+        let first = self.accesses.len() as u32;
+        let count = u16::try_from(made.len()).unwrap_or(u16::MAX);
+        for (access, of) in made.into_iter().take(count.into()) {
+            let (base, pattern) = patterns.add(pc, &access);
+            self.accesses.push(TracedAccess { base, pattern, ..of });
+        }
+        event.detail = if count == 0 { Detail::None } else { Detail::Memory { first, count } };
         event
     }
 

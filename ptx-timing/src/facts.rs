@@ -224,6 +224,7 @@ impl<'a> Facts<'a> {
         let op = opcode.row.op;
         let mut instruction = Instruction::new(opcode.class(), &[], &[]);
         instruction.splits = splits(opcode, instruction.class);
+        instruction.local = opcode.has(".local");
         instruction.guard = inst.guard.as_ref().and_then(|g| number(&g.0));
         let mut special = None;
         let mut frame = None;

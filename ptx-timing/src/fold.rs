@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ptx_isa::{Class, Operation};
+use ptx_isa::{Class, Operation, Ty};
 use ptx_parse::code::{Flow, Function};
 
 use crate::chains;
@@ -22,6 +22,8 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
         }
     }
     let no_uses = Vec::new();
+    // What takes a word with zeros above it, and the moves that make a pair of registers of it.
+    let mut pairs: Vec<(Vec<usize>, u32)> = Vec::new();
     for i in 0..facts.len() {
         let written = facts[i].instruction.writes.clone();
         if written.is_empty() || written.iter().any(|r| definitions[r].len() != 1) {
@@ -85,6 +87,9 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
         if !wide && !operands.iter().all(|r| once(r) || kept(r)) {
             continue;
         }
+        if let Some(moves) = moves_of_pair(facts, &uses, i) {
+            pairs.push((users.clone(), moves));
+        }
         facts[i].folded = true;
         let more = facts[i].instruction.extra_slots;
         for u in users {
@@ -106,12 +111,52 @@ pub(crate) fn fold(fuse: bool, function: &Function, facts: &mut [Facts<'_>]) {
             }
         }
     }
+    if fuse {
+        move_pairs(pairs, facts);
+    }
     for (i, inst) in function.insts.iter().enumerate() {
         if let Flow::Bra(block) = inst.flow
             && inst.guard.is_none()
             && function.blocks.get(block as usize).is_some_and(|b| b.start == i as u32 + 1)
         {
             facts[i].folded = true;
+        }
+    }
+}
+
+/// The moves that make an aligned pair of registers of a word with zeros above it, as the addend of a wide product is:
+/// zero into the upper one, and the word into the lower one, if it is the upper half of a pair or of one whose upper
+/// half is read besides. Read off ptxas 13.5 for sm_90.
+fn moves_of_pair(
+    facts: &[Facts<'_>],
+    uses: &HashMap<Register, Vec<usize>>,
+    i: usize,
+) -> Option<u32> {
+    let f = &facts[i];
+    let by = |n: u64| f.arguments.iter().any(|a| a.1 == Some(n));
+    match f.op {
+        _ if !f.transparent => None,
+        Operation::Convert if f.converts(Ty::U64, Ty::U32) => Some(1),
+        Operation::Shr if by(32) => Some(2),
+        Operation::And if by(u64::from(u32::MAX)) => {
+            let whole = f.arguments.iter().find_map(|a| a.0)?;
+            let again = uses.get(&whole).is_some_and(|users| users.iter().any(|u| *u > i));
+            Some(1 + u32::from(again))
+        }
+        _ => None,
+    }
+}
+
+/// Adds the moves of pairs to the first products that take them; others share these.
+fn move_pairs(pairs: Vec<(Vec<usize>, u32)>, facts: &mut [Facts<'_>]) {
+    for (users, moves) in pairs {
+        let adds = |u: &usize| {
+            let f = &facts[*u];
+            let sums = matches!(f.op, Operation::Add | Operation::Mad);
+            sums && !f.folded && f.instruction.class == Class::IntMulWide
+        };
+        if let Some(first) = users.into_iter().find(adds) {
+            facts[first].instruction.extra_slots += moves;
         }
     }
 }

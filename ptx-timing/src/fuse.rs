@@ -188,7 +188,8 @@ pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_
         let modifier = matches!(facts[i].op, Operation::Abs | Operation::Neg)
             && matches!(facts[i].plain(""), Some(Ty::F32 | Ty::F64))
             && once;
-        let constant = facts[i].constant_move;
+        // What the address of a variable takes, and who waits for it, is found later.
+        let constant = facts[i].constant_move && facts[i].variable.is_none();
         if (modifier || constant) && !users.is_empty() {
             replace(facts, i, register, users);
             continue;
@@ -230,8 +231,12 @@ pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_
             let goes_on = logic(&facts[i]) && logic(&facts[user]);
             taken[user] = !goes_on;
             let constants = facts[i].constants;
+            // Of a comparison of 64 bits the lower half stays.
+            let halves = facts[i].op == Operation::Compare && class == Class::Compare;
+            let more = if halves { facts[i].instruction.extra_slots } else { 0 };
             replace(facts, i, register, users);
             facts[user].instruction.class = class;
+            facts[user].instruction.extra_slots += more;
             facts[user].constants += constants;
             if !goes_on {
                 facts[user].op = Operation::Other;

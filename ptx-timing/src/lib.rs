@@ -58,6 +58,7 @@ mod repeated;
 pub mod replay;
 pub mod report;
 mod rotate;
+mod rungs;
 mod schedule;
 mod scoreboard;
 mod selections;

@@ -2,7 +2,8 @@
 //!
 //! Read off the code of ptxas 13.5 for sm_90: of a loop whose turns divide by the same number, and of a number that
 //! others of the block are divided by, the conversion, the reciprocal and its correction stand there once, ahead of
-//! the loop if it can.
+//! the loop if it can. It cannot ahead of a loop with another one inside, nor past what has a routine for some operands
+//! (a division of floats, a root): the routine may be called there.
 
 use std::ops::Range;
 
@@ -39,11 +40,31 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
         let written = divisor.0.and_then(|r| uses.definitions.get(&r));
         written.is_none_or(|at| at.iter().all(|i| !within.contains(i)))
     };
+    let calls =
+        |within: Range<usize>| facts[within].iter().any(|f| !f.folded && f.instruction.splits);
+    let outer = |l: &Range<usize>| {
+        loops.iter().any(|other| other != l && l.contains(&other.start) && other.end <= l.end)
+    };
+    let held: Vec<bool> = loops.iter().map(|l| calls(l.clone()) || outer(l)).collect();
+    let parted = |from: usize, to: usize| calls(from + 1..to);
+    let earlier: Vec<bool> = divisions
+        .iter()
+        .enumerate()
+        .map(|(n, &(i, divisor))| {
+            divisions[..n].iter().any(|(earlier, other)| {
+                *other == divisor
+                    && blocks[*earlier] == blocks[i]
+                    && same(divisor, earlier + 1..i)
+                    && !parted(*earlier, i)
+            })
+        })
+        .collect();
     let mut ahead: Vec<(usize, Divisor)> = Vec::new();
     for (n, &(i, divisor)) in divisions.iter().enumerate() {
         let inside = loops.iter().filter(|l| l.contains(&i)).min_by_key(|l| l.len());
         // What only some turns come to stays where it is.
-        let always = |l: &&Range<usize>| l.start > 0 && blocks[l.start] == blocks[i];
+        let goes = |l: &Range<usize>| loops.iter().zip(&held).any(|(a, held)| a == l && !held);
+        let always = |l: &&Range<usize>| l.start > 0 && blocks[l.start] == blocks[i] && goes(l);
         if let Some(around) = inside.filter(always).filter(|l| same(divisor, (*l).clone())) {
             if !ahead.contains(&(around.start, divisor)) {
                 ahead.push((around.start, divisor));
@@ -52,9 +73,7 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
                     before.instruction.extra_slots += RECIPROCAL;
                 }
             }
-        } else if !divisions[..n].iter().any(|(earlier, other)| {
-            *other == divisor && blocks[*earlier] == blocks[i] && same(divisor, earlier + 1..i)
-        }) {
+        } else if !earlier[n] {
             continue;
         }
         let known = &mut facts[i].instruction;

@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{Detail, Event, Instruction, Register, WarpTrace};
+use crate::event::{Arrives, Detail, Event, Instruction, Register, WarpTrace};
 use crate::loop_body::{Folds, SharedLoad};
 use crate::pattern::Patterns;
+use crate::rungs::{Rung, rungs};
 use crate::unroll::{Apart, Candidate};
 
 /// The machine code of several turns.
@@ -36,6 +37,32 @@ impl Version {
             out[start + place] = trace.widen(patterns, out[start + place], *more);
         }
     }
+
+    /// The events that it makes of those of all turns, for lanes that begin with different ones. Of these, some go
+    /// through such a block again.
+    fn apply_apart(
+        &self,
+        own: &Loop,
+        (events, rung, again): (&[Event], &Rung, u32),
+        trace: &mut WarpTrace,
+        patterns: &mut Patterns,
+        out: &mut Vec<Event>,
+    ) {
+        let start = out.len();
+        for &(index, pc) in &self.events {
+            let at = |turns: usize| turns * own.len + index as usize;
+            let parts = rung.groups.iter().map(|&(lanes, turns)| (lanes, events[at(turns)]));
+            let event = trace.gather(patterns, pc, parts);
+            out.push(event);
+        }
+        for (place, more) in &self.wide {
+            out[start + place] = trace.widen(patterns, out[start + place], *more);
+        }
+        if let Some(last) = out[start..].last_mut() {
+            last.active = rung.lanes();
+            last.detail = own.parts(again, rung.lanes());
+        }
+    }
 }
 
 /// An instruction of a version before it is numbered.
@@ -62,8 +89,47 @@ struct Loop {
     /// A turn that is under a predicate which no lane has.
     apart: Option<Version>,
     versions: Vec<Version>,
+    /// One turn, as the text has it: those that are left over.
+    single: Version,
     /// What asks whether there are turns of each kind: behind it turns of that kind, or none.
     asks: Vec<[u32; 2]>,
+    /// How lanes come to where they meet again that part at its branch.
+    arrives: Arrives,
+}
+
+impl Loop {
+    /// What a branch has that only some of its lanes take.
+    fn parts(&self, taken: u32, lanes: u32) -> Detail {
+        let others = lanes & !taken;
+        if taken == 0 || others == 0 {
+            return Detail::None;
+        }
+        Detail::Diverges { alone: self.arrives.alone(taken.count_ones(), others.count_ones()) }
+    }
+
+    /// The events of turns that lanes take different numbers of.
+    fn apply_apart(
+        &self,
+        events: &[Event],
+        rungs: &[Rung],
+        trace: &mut WarpTrace,
+        patterns: &mut Patterns,
+        out: &mut Vec<Event>,
+    ) {
+        let lanes = events[0].active;
+        for (at, rung) in rungs.iter().enumerate() {
+            let again = rungs.get(at + 1).filter(|next| next.kind == rung.kind);
+            let again = again.map_or(0, Rung::lanes);
+            let version = self.versions.get(rung.kind).unwrap_or(&self.single);
+            version.apply_apart(self, (events, rung, again), trace, patterns, out);
+        }
+        for (kind, [compare, branch]) in self.asks.iter().enumerate() {
+            let first = rungs.iter().find(|rung| rung.kind == kind);
+            let detail = self.parts(first.map_or(0, Rung::lanes), lanes);
+            out.push(Event { pc: *compare, active: lanes, detail: Detail::None });
+            out.push(Event { pc: *branch, active: lanes, detail });
+        }
+    }
 }
 
 /// The repeated loops of a kernel.
@@ -144,6 +210,9 @@ impl Loops {
         }
         let entered = entered.map(|(_, ahead)| (ahead, versions.remove(0)));
         let apart = apart.map(|_| versions.remove(0));
+        let events = (0..).zip(pcs.iter().copied()).collect();
+        let single = Version { turns: 1, events, wide: Vec::new() };
+        let arrives = pcs.last().map_or(Arrives::Nowhere, |pc| code[*pc as usize].arrives);
         let mut asks = Vec::new();
         if let (Some(compare), Some(&branch)) = (candidate.asks.and_then(pc), pcs.last()) {
             // Ahead of four turns, of two, of those that are left, and of one that is apart.
@@ -157,7 +226,16 @@ impl Loops {
                 stands_for.extend([compare, branch]);
             }
         }
-        self.list.push(Loop { first, len: pcs.len(), entered, apart, versions, asks });
+        self.list.push(Loop {
+            first,
+            len: pcs.len(),
+            entered,
+            apart,
+            versions,
+            single,
+            asks,
+            arrives,
+        });
         stands_for
     }
 
@@ -212,6 +290,15 @@ impl Loops {
                 let idle =
                     |(_, pc): &(u32, u32)| Event { pc: *pc, active: 0, detail: Detail::None };
                 out.extend(first.events.iter().map(idle));
+            }
+            let masks: Vec<u32> = (0..turns).map(|t| events[at + t * own.len].active).collect();
+            let kinds = own.versions.iter().chain([&own.single]).map(|v| v.turns);
+            if let Some(rungs) = rungs(&masks, kinds) {
+                out.extend_from_slice(&events[done..at]);
+                own.apply_apart(&events[at..], &rungs, trace, patterns, &mut out);
+                at += turns * own.len;
+                done = at;
+                continue;
             }
             for version in &own.versions {
                 while turns >= version.turns {

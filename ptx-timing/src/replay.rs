@@ -323,7 +323,10 @@ impl Recorder<'_> {
                     branch.executed += 1;
                     if active != 0 && active != moment.lanes() {
                         branch.divergent += 1;
-                        event.detail = Detail::Diverges;
+                        let others = moment.lanes() & !active;
+                        let arrives = self.code.code.instructions[pc as usize].arrives;
+                        let alone = arrives.alone(active.count_ones(), others.count_ones());
+                        event.detail = Detail::Diverges { alone };
                     }
                 }
             }

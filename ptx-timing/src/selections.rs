@@ -3,7 +3,8 @@
 //! Read off the code of ptxas 13.5 for sm_90: where nothing else reads a value that a selection takes, and the other
 //! one is not read behind it, the instruction that makes the first is under the predicate and writes into the register
 //! of the second: `@P LOP3` instead of `LOP3` and `SEL`. Of two such the later one is. That holds for words, not for
-//! halves in arithmetic of their own, nor for 64 bits.
+//! halves in arithmetic of their own, nor for 64 bits. If it reads what the result's register holds until then, both
+//! write into another register, and a move takes the place of the selection.
 //!
 //! Where 1 or 0 is added to a number, the sum with 1 is made first, and a guarded move takes it back: `VIADD` and
 //! `@P IMAD.MOV` instead of `SEL` and `IADD3`. Other selections stay what they are.
@@ -14,7 +15,7 @@ use ptx_isa::{Class, Operation, Reach, Ty};
 use ptx_parse::code::Function;
 
 use crate::chains::unchanged;
-use crate::event::Register;
+use crate::event::{Code, Instruction, Register};
 use crate::facts::Facts;
 use crate::live;
 use crate::uses::{Uses, blocks_of};
@@ -61,15 +62,15 @@ impl Last {
         (plain && alone && here && self.ends(register, i)).then_some(made)
     }
 
-    /// Of the instructions that make the two values of a selection the one that can be under its predicate, and the
-    /// other value.
+    /// Of the instructions that make the two values of a selection the one that can be under its predicate, the other
+    /// value, and whether a move is left.
     fn under(
         &self,
         function: &Function,
         facts: &[Facts<'_>],
         i: usize,
         (a, b): (Register, Register),
-    ) -> Option<(usize, Register)> {
+    ) -> Option<(usize, Register, bool)> {
         let result = &facts[i].instruction.writes;
         // Arguments and constants are in no register of the thread's own.
         let own = |r: Register| {
@@ -78,15 +79,12 @@ impl Last {
                 && !made.is_empty()
                 && (result.contains(&r) || self.ends(r, i))
         };
-        // What reads the old value of the result comes ahead of what writes the new one.
-        let kept = |made: usize, other: Register| {
-            let reads = &facts[made].instruction.reads;
-            let old = !result.contains(&other) && reads.iter().any(|r| result.contains(r));
-            !old && reads.iter().all(|r| unchanged(function, facts, *r, made, i))
-        };
         let one = |from: Register, other: Register| {
             let made = self.made_for(facts, from, i).filter(|_| from != other && own(other))?;
-            kept(made, other).then_some((made, other))
+            let reads = &facts[made].instruction.reads;
+            let old = !result.contains(&other) && reads.iter().any(|r| result.contains(r));
+            let kept = reads.iter().all(|r| unchanged(function, facts, *r, made, i));
+            kept.then_some((made, other, old))
         };
         // The later one.
         one(a, b).max(one(b, a))
@@ -98,6 +96,14 @@ impl Last {
             self.uses.uses.entry(*r).or_default().push(to);
         }
     }
+}
+
+/// Whether a predicate that an instruction reads is its guard: a selection has become a guarded instruction.
+pub(crate) fn under_predicate(code: &Code, instruction: &Instruction) -> bool {
+    let predicate = |r: &Register| code.words.get(*r as usize) == Some(&0);
+    let class = instruction.class;
+    let plain = guarded(class) && class != Class::Select || class == Class::Move;
+    plain && instruction.reads.iter().any(predicate) && !instruction.writes.iter().any(predicate)
 }
 
 /// Arithmetic on words that one instruction does.
@@ -159,7 +165,7 @@ pub(crate) fn predicate(function: &Function, sums: HashSet<usize>, facts: &mut [
         if !selects(&facts[i]) {
             continue;
         }
-        let Some((made, other)) = last.under(function, facts, i, (a, b)) else { continue };
+        let Some((made, other, old)) = last.under(function, facts, i, (a, b)) else { continue };
         let mut now = facts[made].instruction.clone();
         last.moved(&now.reads, i);
         let own = &facts[i].instruction;
@@ -168,6 +174,7 @@ pub(crate) fn predicate(function: &Function, sums: HashSet<usize>, facts: &mut [
         let more: Vec<Register> = more.collect();
         now.reads.extend(more);
         now.writes = own.writes.clone();
+        now.extra_slots += u32::from(old);
         facts[made].folded = true;
         let f = &mut facts[i];
         f.op = Operation::Other;

@@ -114,3 +114,32 @@ fn ifs_leave_nothing_of_what_was_before() {
     let lives = &code.code.lives[1];
     assert!(lives.len() <= 8, "{} live behind the loop", lives.len());
 }
+
+/// A side under a predicate loads the argument that it adds to by itself, unless something without a predicate needs it
+/// there, too: by ptxas 13.5 one LDC for each of three sides, of which the first takes what the model has at the start.
+#[test]
+fn sides_under_predicates_load_their_arguments() {
+    let side = |i: usize| {
+        format!(
+            "setp.gt.u32 %p{i}, %r2, {}; @%p{i} bra J{i}; mul.wide.u32 %rd1{i}, %r2, {};\n\
+             add.s64 %rd2{i}, %rd3, %rd1{i}; ld.global.f32 %f{i}, [%rd2{i}]; add.f32 %f1, %f1, %f{i};\nJ{i}:\n",
+            10 * i,
+            4 + 8 * i
+        )
+    };
+    let sides: String = (3..6).map(side).collect();
+    let loads = |first: &str| -> u32 {
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b) {{\n\
+             .reg .u64 %rd<99>; .reg .u32 %r<9>; .reg .f32 %f<9>; .reg .pred %p<9>;\n\
+             ld.param.u64 %rd1, [a]; ld.param.u64 %rd3, [b]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd4, %r2, 4;\n\
+             add.s64 %rd5, %rd1, %rd4; ld.global.f32 %f1, [%rd5];\n{first}{sides}st.global.f32 [%rd5], %f1; ret; }}\n"
+        );
+        let (_, code) = translate(&text);
+        let wide = code.code.instructions.iter().filter(|i| i.class == Class::IntMulWide);
+        wide.filter(|i| i.guard.is_some()).map(|i| i.extra_slots).sum()
+    };
+    assert_eq!(loads(""), 2);
+    let plain = "add.s64 %rd6, %rd3, %rd4; ld.global.f32 %f2, [%rd6]; add.f32 %f1, %f1, %f2;\n";
+    assert_eq!(loads(plain), 0);
+}

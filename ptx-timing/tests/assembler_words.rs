@@ -240,3 +240,40 @@ fn signs_of_words_are_made_once() {
         assert_eq!(signs(&body) - none, made, "{body}");
     }
 }
+
+/// Of a wide product whose addend is a word with zeros above it: moves that make an aligned pair of registers of that.
+/// A sum of two such words needs none; the word that two products add is moved once.
+#[test]
+fn addends_of_wide_products_are_pairs() {
+    let moves = |body: &str| -> u32 {
+        let (_, code) = small::kernel(&format!("ld.global.u64 %rd9, [%rd5+64]; {body}"));
+        let wide = code.code.instructions.iter().filter(|i| i.class == Class::IntMulWide);
+        wide.map(|i| i.extra_slots).sum()
+    };
+    let product = "mul.wide.u32 %rd10, %r1, %r2;";
+    let store = "st.global.u64 [%rd5+128], %rd12;";
+    let word = "ld.global.u32 %r60, [%rd5+72]; cvt.u64.u32 %rd11, %r60;";
+    assert_eq!(moves(&format!("{product} {word} add.s64 %rd12, %rd10, %rd11; {store}")), 1);
+    let half = "shr.u64 %rd11, %rd9, 32;";
+    assert_eq!(moves(&format!("{product} {half} add.s64 %rd12, %rd10, %rd11; {store}")), 2);
+    assert_eq!(moves(&format!("{product} add.s64 %rd12, %rd10, %rd9; {store}")), 0);
+    let two = "mul.wide.u32 %rd13, %r1, %r3; add.s64 %rd14, %rd13, %rd11; st.global.u64 [%rd5+256], %rd14;";
+    assert_eq!(moves(&format!("{product} {word} add.s64 %rd12, %rd10, %rd11; {store} {two}")), 1);
+}
+
+/// Of a comparison of 64 bits that goes into a predicate with another one the lower half stays.
+#[test]
+fn comparisons_of_64_bits_have_two_halves() {
+    let slots = |ty: &str, a: &str, b: &str| -> u32 {
+        let body = format!(
+            "ld.global.u64 %rd9, [%rd5+64]; ld.global.u64 %rd10, [%rd5+72]; ld.global.u32 %r60, [%rd5+80];\n\
+             setp.lt.{ty} %p1, {a}, {b}; setp.gt.u32 %p2, %r60, 5; and.pred %p3, %p1, %p2;\n\
+             selp.f32 %f1, %f1, %f2, %p3;"
+        );
+        let (_, code) = small::kernel(&body);
+        let compares = code.code.instructions.iter().filter(|i| i.class == Class::Compare);
+        compares.map(|i| 1 + i.extra_slots).sum()
+    };
+    assert_eq!(slots("u32", "%r1", "%r60"), 2);
+    assert_eq!(slots("u64", "%rd9", "%rd10"), 3);
+}

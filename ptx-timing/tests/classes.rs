@@ -36,7 +36,7 @@ fn blocks_end_where_the_row_says() {
 fn divisions(body: &str) -> Vec<&'static str> {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {{\n\
-         .reg .b64 %rd<2>; .reg .b32 %r<9>; .reg .pred %p;\n\
+         .reg .b64 %rd<2>; .reg .b32 %r<9>; .reg .pred %p; .reg .f32 %f<2>;\n\
          ld.param.u64 %rd0, [o]; ld.global.v4.u32 {{%r0, %r1, %r2, %r3}}, [%rd0];\n{body}\n\
          st.global.u32 [%rd0], %r4;\nret;\n}}\n"
     );
@@ -65,4 +65,8 @@ fn divisions_by_one_number_share_its_reciprocal() {
     assert!(turns("%r1").iter().all(|name| *name == "int-div-known"));
     assert!(turns("10").iter().all(|name| *name == "int-div-known"));
     assert!(turns("%r3").iter().all(|name| *name == "int-div-signed"));
+    // Past what may call a routine it is computed again.
+    let root = "div.u32 %r4, %r0, %r1;\ncvt.rn.f32.u32 %f0, %r4;\nsqrt.rn.f32 %f0, %f0;\ncvt.rzi.u32.f32 %r4, %f0;\n\
+                rem.u32 %r5, %r2, %r1;\nadd.u32 %r4, %r4, %r5;";
+    assert_eq!(divisions(root), ["int-div", "int-div"]);
 }

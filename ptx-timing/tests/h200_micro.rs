@@ -65,19 +65,19 @@ const LISTED: &[(&str, Measure, f64, &str)] = &[
     (
         "diverge_lt1",
         Measure::Throughput,
-        0.19,
+        0.21,
         "multiply-adds of warps that parted share operands on the device",
     ),
     (
         "diverge_lt16",
         Measure::Throughput,
-        0.18,
+        0.20,
         "multiply-adds of warps that parted share operands on the device",
     ),
     (
         "diverge_lt31",
         Measure::Throughput,
-        0.18,
+        0.20,
         "multiply-adds of warps that parted share operands on the device",
     ),
     ("diverge_lt32", Measure::Latency, 0.22, "the assembler puts this side first and jumps"),

@@ -219,6 +219,10 @@ pub struct CacheLevel {
     /// hash of its address says. Empty = all take the same time.
     #[serde(default)]
     pub spread: Vec<i32>,
+    /// L2: clocks that its answers to an SM take more than the mean, of pairs of SMs (texture processing clusters) in
+    /// the order of their numbers: each lies nearer or farther. Empty = all take the same time.
+    #[serde(default)]
+    pub sm_spread: Vec<i32>,
 }
 
 /// `[dram]`

@@ -7,7 +7,7 @@ use super::port::{Port, WayIn};
 use super::report::PcCounts;
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
-use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of};
+use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of, sm_spread};
 use crate::cache::{Cache, CacheCounts, Evicted};
 use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
@@ -75,6 +75,8 @@ pub(super) struct Memory<'a> {
     far: u64,
     /// Clocks that lines in L2 take more than the mean.
     spread: Vec<i64>,
+    /// Clocks that each SM waits longer for L2 than the mean.
+    sm_spread: Vec<i64>,
     /// SMs that go to L2 together, and what each such group has asked for last, by a hash of the line.
     together: usize,
     asked: Vec<[Asked; ASKED]>,
@@ -140,6 +142,7 @@ impl<'a> Memory<'a> {
                 .iter()
                 .flat_map(|l2| l2.spread.iter().map(|clocks| i64::from(*clocks)))
                 .collect(),
+            sm_spread: (0..sms as usize).map(|sm| sm_spread(profile, sm)).collect(),
             together,
             asked: vec![[Asked::default(); ASKED]; groups],
         }
@@ -241,7 +244,8 @@ impl<'a> Memory<'a> {
             }
             (_, AccessKind::Store) => {
                 held = self.make_room(sm, now);
-                self.store(sm, now, parts, origin, instruction.bypass_l1 || shape.width < 4)
+                let apart = instruction.bypass_l1 || shape.width < 4;
+                self.store(sm, now, (space == Space::Local, apart), parts, origin)
             }
             (_, AccessKind::Atomic | AccessKind::Reduction) => {
                 held = self.make_room(sm, now);
@@ -351,8 +355,16 @@ impl<'a> Memory<'a> {
         std::hint::black_box(self.l2.as_ref().map(warm));
     }
 
-    /// `apart`: does not go along with others.
-    fn store(&mut self, sm: usize, now: u64, parts: &[Part], origin: u64, apart: bool) -> u64 {
+    /// `local`: L1 keeps it, where it has local memory. `apart`: does not go along with others.
+    fn store(
+        &mut self,
+        sm: usize,
+        now: u64,
+        (local, apart): (bool, bool),
+        parts: &[Part],
+        origin: u64,
+    ) -> u64 {
+        let keeps = local && self.profile.global.local_in_l1;
         self.warm(sm, parts, origin);
         for part in parts {
             let address = origin.wrapping_add(part.offset);
@@ -361,7 +373,11 @@ impl<'a> Memory<'a> {
                 let lined = u64::from(l1.sector_bytes()) > SECTOR;
                 let sectors = if lined { 1 } else { part.sectors };
                 held = self.profile.global.held_store_cycles > 0 && l1.holds(address, sectors);
-                l1.write_line(address, sectors, &part.written);
+                if keeps {
+                    l1.keep_line(address, sectors);
+                } else {
+                    l1.write_line(address, sectors, &part.written);
+                }
             }
             let sent = now + u64::from(part.delay);
             let most = self.profile.global.merged_store_lines as usize;
@@ -463,7 +479,8 @@ impl<'a> Memory<'a> {
             self.atomic_units[unit] = start + (unit_cycles(a, part) * FRACTION as f64) as u64;
             let sectors = part.sectors.count_ones();
             self.sms[sm].wait_for(start, sectors);
-            let mut at = start / FRACTION + u64::from(a.global_latency);
+            let latency = u64::from(a.global_latency).saturating_add_signed(self.sm_spread[sm]);
+            let mut at = start / FRACTION + latency;
             match (&mut self.l2, &self.profile.l2) {
                 (Some(cache), Some(l2)) => {
                     let bytes = (f64::from(part.bytes) * l2.write_cost) as u32 + l2.request_bytes;
@@ -544,6 +561,7 @@ impl<'a> Memory<'a> {
         }
         self.write_back(now, lookup.evicted);
         let done = if copies { asked.max(there) + far } else { asked.max(there + far) };
+        let done = done.saturating_add_signed(self.sm_spread[sm]);
         if let Some(asked) = self.asked.get_mut(sm / self.together.max(1)) {
             let sectors = part.sectors;
             asked[slot(address)] = Asked { line: address, done, at: now, by: sm as u32, sectors };

@@ -15,6 +15,7 @@ use crate::arguments;
 use crate::event::{AccessKind, Code, Detail, Instruction, Path, Register};
 use crate::profile::{ClassTiming, PathTiming, Profile};
 use crate::scoreboard::{Waits, comes_at_a_known_time};
+use crate::selections::under_predicate;
 use ptx_isa::Class;
 
 /// One instruction, resolved for a device.
@@ -167,6 +168,15 @@ impl Plan {
         let path = match detail {
             Detail::Path(Path::Other) => self.paths[0],
             Detail::Path(Path::Mixed) => self.paths[1],
+            Detail::Diverges { alone: true } => {
+                let more = self.issue_cycles / self.slots.max(1);
+                return Cost {
+                    slots: self.slots + 1,
+                    issue_cycles: self.issue_cycles + more,
+                    dispatch_cycles: usual.dispatch_cycles + more,
+                    ..usual
+                };
+            }
             // A part of a matrix is loaded and stored by one instruction for each word of a lane.
             Detail::Memory { count, .. } => {
                 let Some(each) = self.fragment else { return usual };
@@ -330,14 +340,15 @@ pub(super) fn plan(
             global: matches!(class, Class::LoadGlobal | Class::StoreGlobal | Class::AtomicGlobal),
             pipes,
             interval,
-            latency: timing.latency.into(),
+            latency: (timing.latency + more_for_window(instruction)).into(),
             state,
             issue_cycles: u64::from(issue.cycles)
                 * u64::from(timing.instructions + instruction.extra_slots),
             dispatch_cycles: dispatch_cycles(timing, code, instruction),
             slots: (timing.instructions + instruction.extra_slots).into(),
             control: matches!(class, Class::Branch),
-            guarded: matches!(class, Class::Branch | Class::Barrier),
+            guarded: matches!(class, Class::Branch | Class::Barrier)
+                || under_predicate(code, instruction),
             holds: class.has_branches()
                 || matches!(class, Class::Branch | Class::WarpgroupWait)
                 || instruction.clock,
@@ -379,6 +390,12 @@ pub(super) fn plan(
     let wants = wants(issue.operand_words, code, &mut plans);
     let scheduler_cycles = profile.pipes.values().map(|p| p.scheduler_cycles.into()).collect();
     Ok((plans, Pipes { names, per_scheduler, scheduler_cycles, wants }, registers))
+}
+
+/// Clocks until the address of a shared variable is there, behind the block's window in the cluster's: a shift and an
+/// addition in uniform registers, by control words of ptxas 13.5 for sm_90.
+fn more_for_window(instruction: &Instruction) -> u32 {
+    if instruction.class == Class::SpecialRegister && instruction.extra_slots > 0 { 12 } else { 0 }
 }
 
 /// What takes an instruction's results longer than its class: steps that its machine code goes through.

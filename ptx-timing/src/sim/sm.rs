@@ -369,7 +369,7 @@ impl Sm {
         warp.position += 1;
         warp.free_at =
             now + if plan.holds { cost.latency } else { cost.issue_cycles.max(plan.pause) };
-        if event.detail == Detail::Diverges {
+        if matches!(event.detail, Detail::Diverges { .. }) {
             warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
         }
         warp.free_reason = Stall::Control;

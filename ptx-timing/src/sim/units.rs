@@ -1,6 +1,6 @@
 //! Which part of the device is in charge of an address, and which one an SM belongs to.
 
-use crate::profile::Atomics;
+use crate::profile::{Atomics, Profile};
 
 /// SMs in a row that are near the same half of L2.
 pub(super) const NEIGHBOURS: usize = 4;
@@ -17,6 +17,13 @@ pub(super) fn group_of(sm: usize, sms: usize, groups: usize) -> usize {
 /// Which half of L2 is in charge of a line. How the device chooses is not known, nor which SMs are near which half.
 pub(super) fn half_of(line: u64) -> u64 {
     (line ^ line >> 13).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 40 & 1
+}
+
+/// Clocks that an SM waits longer for L2 than the mean. Devices with more or fewer SMs are taken for alike.
+pub(super) fn sm_spread(profile: &Profile, sm: usize) -> i64 {
+    let spread = profile.l2.as_ref().map_or(&[][..], |l2| &l2.sm_spread);
+    let sms = profile.device.multiprocessors.max(1) as usize;
+    spread.get(sm % sms * spread.len() / sms).map_or(0, |clocks| i64::from(*clocks))
 }
 
 /// Chunks in a row that have units of their own.
@@ -58,5 +65,14 @@ mod tests {
         // Those that read the same lines in step are in one.
         assert!((0..4).all(|sm| group_of(sm, 132, 8) == 0));
         assert_eq!(group_of(7, 132, 0), 0);
+    }
+
+    /// SM 0 of an H200 is nearer to L2 than the mean, SM 32 the farthest; both of a pair wait as long.
+    #[test]
+    fn sms_lie_nearer_or_farther() {
+        let h200 = crate::profile::Catalog::embedded().unwrap().get("H200").unwrap();
+        assert_eq!([0, 1, 32, 33].map(|sm| sm_spread(&h200, sm)), [-8, -8, 14, 14]);
+        let all: Vec<i64> = (0..132).map(|sm| sm_spread(&h200, sm)).collect();
+        assert!(all.iter().sum::<i64>().abs() <= 132, "{all:?}");
     }
 }

@@ -90,7 +90,7 @@ impl Warp {
             | Detail::Memory { .. }
             | Detail::Values(_)
             | Detail::Path(_)
-            | Detail::Diverges
+            | Detail::Diverges { .. }
             | Detail::Barrier { .. } => {}
         }
     }
@@ -217,7 +217,7 @@ pub(super) fn first_bad_event(trace: &BlockTrace, instructions: usize) -> Option
                 | Detail::Products(_)
                 | Detail::Values(_)
                 | Detail::Path(_)
-                | Detail::Diverges => false,
+                | Detail::Diverges { .. } => false,
             };
             e.pc as usize >= instructions || access_missing
         };
