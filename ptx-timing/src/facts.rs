@@ -134,6 +134,7 @@ impl<'a> Facts<'a> {
     /// Machine instructions besides those of the class where both operands have 64 bits, by counts of ptxas 13.5.
     fn more_for_halves(&self) -> u32 {
         match (self.instruction.class, self.op) {
+            (Class::Logic, op) if self.one_half(op) => 0,
             (Class::Logic | Class::Compare | Class::Select, _)
             | (Class::IntMinMax, Operation::Neg) => 1,
             // Comparisons and selections of both halves.
@@ -144,6 +145,16 @@ impl<'a> Facts<'a> {
             (Class::IntMulHi64, _) if self.opcode.has(".s64") => 10,
             _ => 0,
         }
+    }
+
+    /// Whether logic with a constant leaves the upper half as it is, or makes a constant of it.
+    fn one_half(&self, op: Operation) -> bool {
+        let constants = self.arguments.iter().filter_map(|a| a.1);
+        constants.map(|c| (c >> 32) as u32).any(|upper| match op {
+            Operation::And | Operation::Or => upper == 0 || upper == u32::MAX,
+            Operation::Xor => upper == 0,
+            _ => false,
+        })
     }
 
     /// Machine instructions besides those of the class. Machine registers have 32 bits.

@@ -277,3 +277,24 @@ fn comparisons_of_64_bits_have_two_halves() {
     assert_eq!(slots("u32", "%r1", "%r60"), 2);
     assert_eq!(slots("u64", "%rd9", "%rd10"), 3);
 }
+
+/// Logic of 64 bits with a constant that leaves the upper half alone, or makes a constant of it, is one instruction.
+#[test]
+fn logic_with_constants_has_one_half() {
+    let slots = |op: &str, constant: &str| -> u32 {
+        let body = format!(
+            "ld.global.u64 %rd9, [%rd5+64]; {op}.b64 %rd10, %rd9, {constant}; st.global.u64 [%rd5+72], %rd10;"
+        );
+        let (_, code) = small::kernel(&body);
+        let logic = code.code.instructions.iter().filter(|i| i.class == Class::Logic);
+        logic.map(|i| 1 + i.extra_slots).sum()
+    };
+    for (op, constant) in
+        [("xor", "4"), ("or", "4"), ("and", "-8"), ("and", "4294967288"), ("or", "-4")]
+    {
+        assert_eq!(slots(op, constant), 1, "{op} {constant}");
+    }
+    for (op, constant) in [("xor", "-4"), ("xor", "4294967300"), ("and", "4294967300")] {
+        assert_eq!(slots(op, constant), 2, "{op} {constant}");
+    }
+}

@@ -162,3 +162,22 @@ fn printing_reads_arguments_and_writes_a_buffer() {
     // Each lane reads 4 bytes and writes `i=7`; the format is the host's to read.
     assert_eq!(line(&print, "vprintf").2, 32 * (4 + 3));
 }
+
+/// The words of a lane's local memory lie a line apart: four of each lane are four lines, whatever the instruction.
+#[test]
+fn vectors_in_local_memory_are_lines() {
+    let moved = |store: &str| {
+        let body = format!(
+            ".local .align 16 .b8 l[4096]; mov.u64 %rd4, l; and.b32 %r5, %r1, 3; ld.global.u32 %r6, [%rd3];
+             shl.b32 %r7, %r6, 4; and.b32 %r7, %r7, 2032; cvt.u64.u32 %rd5, %r7; add.u64 %rd4, %rd4, %rd5;
+             {store} ld.local.u32 %r8, [%rd4+4]; st.global.u32 [%rd3], %r8; ret;"
+        );
+        let report = report("sm_90", 32, "", &body);
+        let (space, _, used, moved, _) = line(&report, "st.local");
+        assert_eq!(space, MemorySpace::Local);
+        (used, moved)
+    };
+    assert_eq!(moved("st.local.u32 [%rd4], %r1;"), (128, 128));
+    assert_eq!(moved("st.local.v2.u32 [%rd4], {%r1, %r2};"), (256, 256));
+    assert_eq!(moved("st.local.v4.u32 [%rd4], {%r1, %r2, %r3, %r4};"), (512, 512));
+}

@@ -46,8 +46,15 @@ impl Recorder<'_> {
         match access.by {
             Accessor::Load | Accessor::Store | Accessor::Atomic => {
                 let Some((space, addresses)) = place(access) else { return };
-                let lanes = WarpAccess { mask: access.lanes, width: access.bytes, addresses };
-                self.add(space, Differs::default(), lanes);
+                // The words of a lane's local memory lie a line apart.
+                let words =
+                    if space == Space::Local { access.bytes.div_ceil(WORD).max(1) } else { 1 };
+                let width = if words > 1 { WORD } else { access.bytes };
+                for word in 0..words {
+                    let addresses = addresses.map(|a| a.wrapping_add(u64::from(word) * 32 * 4));
+                    let lanes = WarpAccess { mask: access.lanes, width, addresses };
+                    self.add(space, Differs::default(), lanes);
+                }
             }
             Accessor::AsyncCopy => {
                 self.piece(access, Differs { does: own, copy: true, bypass_l1: false });
