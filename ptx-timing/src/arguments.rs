@@ -13,8 +13,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::event::{AccessKind, Instruction, Register};
+use flow::Dominators;
 use ptx_isa::Class;
+use ptx_parse::code::Program;
+
+use crate::event::{AccessKind, Instruction, Register};
+use crate::uses::{block_at, dominators};
 
 /// Registers that only ever hold an argument of the kernel, which is read from constant memory where it is needed.
 pub(crate) fn of(instructions: &[Instruction]) -> HashSet<Register> {
@@ -43,41 +47,61 @@ pub(crate) fn fit(words: u32, registers: u32) -> bool {
     5 * words + 13 <= 4 * registers
 }
 
+/// Whether an instruction is a wide multiply-add, which takes no operand from constant memory.
+pub(crate) fn adds_wide(i: &Instruction) -> bool {
+    i.class == Class::IntMulWide && i.reads.len() == 2
+}
+
 /// The instructions before which a side under a predicate loads an argument for itself: what no instruction without a
-/// predicate needs in a block, or in one that comes ahead of it on every way (`there`). Each block has its own range;
-/// the first side of all takes what the kernel loads at its start.
+/// predicate needs in a block, or in one that comes ahead of it on every way. `ends`: the function and the place in the
+/// text of each block's last instruction. The first side of all takes what the kernel loads at
+/// its start, but for those in loops.
 pub(crate) fn guarded_users(
+    program: &Program,
+    loops: &[Vec<(u32, u32)>],
     blocks: &[Range<u32>],
-    there: &dyn Fn(usize, usize) -> bool,
-    looped: &dyn Fn(usize) -> bool,
+    ends: &[Option<(u32, u32)>],
     instructions: &[Instruction],
     arguments: &HashSet<Register>,
 ) -> Vec<u32> {
-    let adds = |i: &&Instruction| i.class == Class::IntMulWide && i.reads.len() == 2;
-    let reads = |i: &Instruction| -> Vec<Register> {
-        i.reads.iter().copied().filter(|r| arguments.contains(r)).collect()
+    let dominators: Vec<Dominators> = program.functions.iter().map(dominators).collect();
+    let there = |a: usize, b: usize| match (ends[a], ends[b]) {
+        (Some((f, a)), Some((g, b))) if f == g => {
+            let function = &program.functions[f as usize];
+            dominators[f as usize].dominates(block_at(function, a), block_at(function, b))
+        }
+        _ => false,
     };
-    let of =
-        |block: &Range<u32>| (block.start..block.end).map(|pc| (pc, &instructions[pc as usize]));
-    let mut plain: Vec<(Register, usize)> = Vec::new();
-    for (b, block) in blocks.iter().enumerate() {
-        let all = of(block).filter(|(_, i)| i.guard.is_none() && adds(i));
-        plain.extend(all.flat_map(|(_, i)| reads(i)).map(|r| (r, b)));
-    }
+    let looped = |b: usize| {
+        ends[b].is_some_and(|(f, at)| {
+            loops[f as usize].iter().any(|(start, end)| (*start..*end).contains(&at))
+        })
+    };
+    // Wide multiply-adds with or without a predicate, and the arguments that they read.
+    let users = |b: usize, guarded: bool| {
+        blocks[b].clone().flat_map(move |pc| {
+            let i = &instructions[pc as usize];
+            let fits = adds_wide(i) && i.guard.is_some() == guarded;
+            let reads = i.reads.iter().filter(move |r| fits && arguments.contains(r));
+            reads.map(move |r| (pc, *r))
+        })
+    };
+    let all = 0..blocks.len();
+    let plain: Vec<(usize, Register)> =
+        all.clone().flat_map(|b| users(b, false).map(move |u| (b, u.1))).collect();
     let mut loaded = HashSet::new();
-    let mut users = Vec::new();
-    for (b, block) in blocks.iter().enumerate() {
+    let mut found = Vec::new();
+    for b in all {
         let mut own = HashSet::new();
-        for (pc, i) in of(block).filter(|(_, i)| i.guard.is_some() && adds(i)) {
-            for r in reads(i) {
-                let known = plain.iter().any(|(p, at)| *p == r && (*at == b || there(*at, b)));
-                if !known && own.insert((r, i.guard)) && (!loaded.insert(r) || looped(b)) {
-                    users.push(pc);
-                }
+        for (pc, r) in users(b, true) {
+            let known = plain.iter().any(|(at, p)| *p == r && (*at == b || there(*at, b)));
+            let new = !known && own.insert((r, instructions[pc as usize].guard));
+            if new && (!loaded.insert(r) || looped(b)) {
+                found.push(pc);
             }
         }
     }
-    users
+    found
 }
 
 /// The instructions of a block before which it loads an argument.
@@ -92,7 +116,7 @@ pub(crate) fn first_users(
         let i = &instructions[pc as usize];
         if i.class == Class::LoadParam {
             loaded.extend(&i.writes);
-        } else if i.class == Class::IntMulWide && i.reads.len() == 2 && i.guard.is_none() {
+        } else if adds_wide(i) && i.guard.is_none() {
             let new = i.reads.iter().filter(|r| arguments.contains(r) && loaded.insert(**r));
             users.extend(new.map(|_| pc));
         }

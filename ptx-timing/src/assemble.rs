@@ -23,7 +23,7 @@ use crate::reciprocals;
 use crate::rotate;
 use crate::selections;
 use crate::uniform;
-use crate::uses::{dominators, loops};
+use crate::uses::{block_at, dominators, loops};
 
 /// Applies the rules of an assembler to one function.
 pub(crate) fn assemble(
@@ -295,9 +295,9 @@ fn converge(function: &Function, facts: &mut [Facts<'_>]) {
     let same = uniform::same_in_lanes(function, facts);
     // Text that leads back without a loop has blocks of a loop ahead of where that is entered.
     let dominators = dominators(function);
-    let block_at = |i: u32| function.blocks.partition_point(|b| b.start <= i) as u32 - 1;
-    let turns =
-        |(start, end): &(u32, u32)| dominators.dominates(block_at(*start), block_at(*end - 1));
+    let turns = |(start, end): &(u32, u32)| {
+        dominators.dominates(block_at(function, *start), block_at(function, *end - 1))
+    };
     let loops: Vec<(u32, u32)> = loops(function).into_iter().filter(turns).collect();
     // The blocks, in the text's order, in which a region ends.
     let mut open: Vec<(u32, u32)> = Vec::new();

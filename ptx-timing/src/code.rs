@@ -15,7 +15,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use flow::Dominators;
 use ptx_isa::effect::{BarKind, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::types::Space as IsaSpace;
@@ -46,7 +45,7 @@ use crate::spill::{self, Spills};
 use crate::trips;
 use crate::uniform;
 use crate::unroll;
-use crate::uses::{dominators, loops};
+use crate::uses::loops;
 
 /// A kernel as the simulator needs it, and how to find an instruction in it.
 #[derive(Debug, Clone, Default)]
@@ -383,39 +382,14 @@ impl KernelCode {
         };
         let blocks = self.blocks();
         let looped = blocks.iter().cloned().map(looped).map(Option::unwrap_or_default).collect();
-        loads.extend(self.loaded_by_sides(program, &loops, &blocks, &addends));
+        let ends: Vec<Option<(u32, u32)>> = blocks.iter().map(|b| self.last_of(b)).collect();
+        let sides =
+            arguments::guarded_users(program, &loops, &blocks, &ends, instructions, &addends);
+        loads.extend(sides);
         self.code.looped = looped;
         for pc in loads {
             self.code.instructions[pc as usize].extra_slots += 1;
         }
-    }
-
-    /// Instructions under predicates ahead of which an argument is loaded.
-    fn loaded_by_sides(
-        &self,
-        program: &Program,
-        loops: &[Vec<(u32, u32)>],
-        blocks: &[Range<u32>],
-        addends: &HashSet<Register>,
-    ) -> Vec<u32> {
-        let dominators: Vec<Dominators> = program.functions.iter().map(dominators).collect();
-        let at: Vec<Option<(u32, u32)>> = blocks.iter().map(|b| self.last_of(b)).collect();
-        let text = |(f, i): (u32, u32)| {
-            let blocks = &program.functions[f as usize].blocks;
-            blocks.partition_point(|b| b.start <= i) as u32 - 1
-        };
-        let there = |a: usize, b: usize| match (at[a], at[b]) {
-            (Some(a), Some(b)) if a.0 == b.0 => {
-                dominators[a.0 as usize].dominates(text(a), text(b))
-            }
-            _ => false,
-        };
-        let in_loop = |b: usize| {
-            at[b].is_some_and(|(f, i)| {
-                loops[f as usize].iter().any(|(start, end)| (*start..*end).contains(&i))
-            })
-        };
-        arguments::guarded_users(blocks, &there, &in_loop, &self.code.instructions, addends)
     }
 
     /// Keeps values in local memory so that registers hold no more than so many words.

@@ -1,25 +1,18 @@
 //! Which accesses to memory, and exchanges between lanes, the assembler may put into another order.
 
-use crate::event::{AccessKind, Code, Instruction};
+use crate::event::{AccessKind, Code, Instruction, Space};
 use ptx_isa::Class;
 
-/// Memories of which no two have an address in common.
-#[derive(PartialEq, Eq, Clone, Copy, Debug)]
-pub(crate) enum Where {
-    Global,
-    Shared,
-    Local,
-}
-
-/// What an instruction does to memory, as far as the assembler may reorder it. Which pairs stay in their order was read
+/// What an instruction does to memory, as far as the assembler may reorder it. Two spaces have no address in common:
+/// these are global, shared and local memory. Which pairs stay in their order was read
 /// off ptxas 13.5 for sm_90.
 #[derive(PartialEq, Clone, Copy)]
 pub(crate) enum MemoryEffect {
     None,
-    Load(Where),
+    Load(Space),
     /// A load of what nobody writes meanwhile.
     ReadOnly,
-    Store(Where),
+    Store(Space),
     /// Votes and other exchanges between lanes: memory does not care for them, nor they for each other.
     Lanes,
     /// Shuffles: the same, and barriers let them pass, too.
@@ -47,9 +40,9 @@ pub(crate) fn effect(code: &Code, pc: usize) -> MemoryEffect {
         Class::LoadShared | Class::StoreShared | Class::AtomicShared | Class::LoadMatrix
     );
     let place = match () {
-        () if shared => Where::Shared,
-        () if instruction.local => Where::Local,
-        () => Where::Global,
+        () if shared => Space::Shared,
+        () if instruction.local => Space::Local,
+        () => Space::Global,
     };
     match instruction.class {
         _ if instruction.copies => MemoryEffect::Copy,
@@ -80,13 +73,13 @@ pub(crate) fn ordered(before: MemoryEffect, after: MemoryEffect) -> bool {
         (Fence, _) | (_, Fence) => true,
         (ReadOnly | Shuffle, _) | (_, ReadOnly | Shuffle) => false,
         // They only read what others have stored in global memory, and that may be later.
-        (Copy, Load(at)) | (Load(at) | Store(at), Copy) => at == Where::Shared,
+        (Copy, Load(at)) | (Load(at) | Store(at), Copy) => at == Space::Shared,
         (Copy, Lanes) | (Lanes, Copy) => false,
         (Copy, _) | (_, Copy) => true,
         (Sync, _) | (_, Sync) => true,
         (AtomicShared, AtomicShared) => true,
         (AtomicShared, Load(at) | Store(at)) | (Load(at) | Store(at), AtomicShared) => {
-            at == Where::Shared
+            at == Space::Shared
         }
         (Load(_), Load(_)) | (Lanes, _) | (_, Lanes) => false,
         (Load(a), Store(b)) | (Store(a), Load(b)) | (Store(a), Store(b)) => a == b,
@@ -126,15 +119,15 @@ mod tests {
         let constant = of(Class::LoadGlobal, true);
         let shared = of(Class::LoadShared, false);
         assert!(
-            global == Load(Where::Global) && constant == ReadOnly && shared == Load(Where::Shared)
+            global == Load(Space::Global) && constant == ReadOnly && shared == Load(Space::Shared)
         );
         // What comes first, and whether loads of global memory, of what nobody writes and of shared memory wait.
         let first = [
             (Class::AtomicShared, AtomicShared, [false, false, true]),
             (Class::AtomicGlobal, Sync, [true, false, true]),
             (Class::Barrier, Sync, [true, false, true]),
-            (Class::StoreGlobal, Store(Where::Global), [true, false, false]),
-            (Class::StoreShared, Store(Where::Shared), [false, false, true]),
+            (Class::StoreGlobal, Store(Space::Global), [true, false, false]),
+            (Class::StoreShared, Store(Space::Shared), [false, false, true]),
             (Class::Shuffle, Shuffle, [false, false, false]),
             (Class::Vote, Lanes, [false, false, false]),
             (Class::FenceBlock, Fence, [true, true, true]),
@@ -155,8 +148,8 @@ mod tests {
             (global, false, false),
             (constant, false, false),
             (shared, true, true),
-            (Store(Where::Shared), true, true),
-            (Store(Where::Global), true, false),
+            (Store(Space::Shared), true, true),
+            (Store(Space::Global), true, false),
             (Sync, true, true),
             (Copy, true, true),
             (Fence, true, true),

@@ -15,8 +15,8 @@ use ptx_isa::Class;
 /// A load goes ahead with no more instructions than this, itself among them.
 const GROUP: usize = 24;
 
-/// Clocks that a load from global memory goes ahead of when it would have to, for its result to be there where it is read:
-/// ptxas 13.5 has six loads, read one after the other in one chain of sums, 299 to 302 clocks ahead of their readers,
+/// Clocks that a load from global memory goes ahead of when it would have to, for its result to be there where it is
+/// read: ptxas 13.5 has six loads, read one after the other in one chain of sums, 299 to 302 clocks ahead of their readers,
 /// with 24, 32 and any number of registers.
 const EARLY: u64 = 20;
 
@@ -413,8 +413,8 @@ mod tests {
     use super::*;
     use crate::profile::Catalog;
 
-    /// Six loads whose results a chain of sums takes one after the other, far apart: each goes about 300 clocks ahead of
-    /// its reader, the first ones at the start.
+    /// Six loads whose results a chain of sums takes one after the other, far apart: each goes about 300 clocks ahead
+    /// of its reader, the first ones at the start.
     #[test]
     fn loads_go_ahead_as_far_as_their_results_take() {
         let profile = Catalog::embedded().unwrap().get("H200").unwrap();

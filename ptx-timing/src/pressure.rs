@@ -42,7 +42,7 @@ impl Sizes {
                 _ => &mut made,
             };
             i.writes.iter().for_each(|w| mark(list, *w));
-            if i.class == Class::IntMulWide && i.reads.len() == 2 {
+            if arguments::adds_wide(i) {
                 i.reads.iter().for_each(|r| mark(&mut added, *r));
             }
         }

@@ -33,8 +33,13 @@ impl Version {
     ) {
         let start = out.len();
         out.extend(self.events.iter().map(|&(index, pc)| Event { pc, ..events[index as usize] }));
+        self.widen(trace, patterns, &mut out[start..]);
+    }
+
+    /// Makes wide loads of those among its events.
+    fn widen(&self, trace: &mut WarpTrace, patterns: &mut Patterns, events: &mut [Event]) {
         for (place, more) in &self.wide {
-            out[start + place] = trace.widen(patterns, out[start + place], *more);
+            events[*place] = trace.widen(patterns, events[*place], *more);
         }
     }
 
@@ -55,9 +60,7 @@ impl Version {
             let event = trace.gather(patterns, pc, parts);
             out.push(event);
         }
-        for (place, more) in &self.wide {
-            out[start + place] = trace.widen(patterns, out[start + place], *more);
-        }
+        self.widen(trace, patterns, &mut out[start..]);
         if let Some(last) = out[start..].last_mut() {
             last.active = rung.lanes();
             last.detail = own.parts(again, rung.lanes());

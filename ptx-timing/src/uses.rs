@@ -67,6 +67,11 @@ pub(crate) fn dominators(function: &Function) -> Dominators {
     Dominators::new(&Graph::new(blocks.len(), |b| blocks[b as usize].succs.iter().copied()), 0)
 }
 
+/// The number of the block that an instruction is in.
+pub(crate) fn block_at(function: &Function, instruction: u32) -> u32 {
+    function.blocks.partition_point(|b| b.start <= instruction) as u32 - 1
+}
+
 /// Folds an instruction away; its readers read its operands.
 pub(crate) fn replace(facts: &mut [Facts<'_>], i: usize, register: Register, users: &[usize]) {
     facts[i].folded = true;

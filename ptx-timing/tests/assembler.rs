@@ -485,7 +485,8 @@ fn conversions_by_what_they_become() {
 /// What reads the address of a shared array waits for it.
 #[test]
 fn addresses_wait_for_the_base_of_an_array() {
-    let body = "mov.u32 %r60, t; mad.lo.u32 %r61, %r1, 4, %r60; ld.shared.f32 %f1, [%r61+4]; add.u32 %r62, %r61, 1; st.global.u32 [%rd4], %r62;";
+    let body = "mov.u32 %r60, t; mad.lo.u32 %r61, %r1, 4, %r60; ld.shared.f32 %f1, [%r61+4]; \
+                add.u32 %r62, %r61, 1; st.global.u32 [%rd4], %r62;";
     let (_, code) = kernel(body);
     let list = &code.code.instructions;
     let base =
