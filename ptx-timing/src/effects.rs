@@ -140,6 +140,18 @@ mod tests {
                 assert_eq!(ordered(load, is), waits, "{class:?}");
             }
         }
+        // Nothing else meets local memory.
+        for (a, b, waits) in [
+            (Space::Local, Space::Local, true),
+            (Space::Local, Space::Global, false),
+            (Space::Shared, Space::Local, false),
+        ] {
+            assert_eq!(ordered(Store(a), Load(b)), waits);
+            assert_eq!(ordered(Load(b), Store(a)), waits);
+        }
+        let local = Instruction { local: true, ..Instruction::new(Class::StoreGlobal, &[], &[0]) };
+        let local = effect(&Code { instructions: vec![local], ..Code::default() }, 0);
+        assert!(local == Store(Space::Local));
         let copies = Instruction { copies: true, ..Instruction::new(Class::LoadGlobal, &[], &[0]) };
         let copy = effect(&Code { instructions: vec![copies], ..Code::default() }, 0);
         assert!(copy == Copy);

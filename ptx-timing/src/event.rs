@@ -509,3 +509,27 @@ impl<F: FnMut(u64) -> BlockTrace> BlockSource for FnSource<F> {
         Ok((self.make)(block))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What two groups of lanes load in turns of their own is one access of both.
+    #[test]
+    fn events_of_groups_become_one() {
+        let (mut trace, mut patterns) = (WarpTrace::default(), Patterns::default());
+        for (pc, first) in [(1, 0_u64), (2, 4096)] {
+            trace.events.push(Event { pc, active: u32::MAX, detail: Detail::None });
+            let all = WarpAccess::from_lanes(4, (0..32).map(|lane| Some(first + 4 * lane)));
+            trace.add_access(&mut patterns, &all, Space::Global, Differs::default());
+        }
+        let parts = [(0xffff, trace.events[0]), (0xff_0000, trace.events[1])];
+        let event = trace.gather(&mut patterns, 7, parts.into_iter());
+        assert_eq!((event.pc, event.active), (7, 0xff_ffff));
+        let Detail::Memory { first, count: 1 } = event.detail else { panic!("{event:?}") };
+        let traced = trace.accesses[first as usize];
+        let access = patterns.list.at(traced.pattern, traced.base);
+        assert_eq!((access.mask, access.addresses[15]), (0xff_ffff, 60));
+        assert_eq!(access.addresses[16], 4096 + 64);
+    }
+}
