@@ -16,8 +16,8 @@ use ptx_isa::Class;
 const GROUP: usize = 24;
 
 /// Clocks that a load from global memory goes ahead of when it would have to, for its result to be there where it is
-/// read: ptxas 13.5 has six loads, read one after the other in one chain of sums, 299 to 302 clocks ahead of their readers,
-/// with 24, 32 and any number of registers.
+/// read: ptxas 13.5 has six loads, read one after the other in one chain of sums, 299 to 302 clocks ahead of their
+/// readers, with 24, 32 and any number of registers.
 const EARLY: u64 = 20;
 
 /// Clocks that an access to memory takes for itself, by the assembler: of 60 loads from shared memory and their sum
