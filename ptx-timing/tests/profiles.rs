@@ -350,6 +350,13 @@ fn other_chips_have_no_known_ways_to_groups() {
     assert_eq!(others.map(groups), [0; 9]);
 }
 
+/// Drivers are asked for their devices on threads of any size; without optimising, a table's reader takes much.
+fn profiles_are_read_on_threads_with_little_stack() {
+    let read = || catalog().get("H200").map(|profile| profile.device.multiprocessors);
+    let small = std::thread::Builder::new().stack_size(32 << 10).spawn(read).expect("a thread");
+    assert_eq!(small.join().expect("no panic").expect("a profile"), 132);
+}
+
 golden::tests! {
     every_embedded_profile_is_complete_and_consistent,
     names_are_forgiving,
@@ -361,6 +368,7 @@ golden::tests! {
     bad_files_name_the_key,
     inheritance_errors,
     other_chips_have_no_known_ways_to_groups,
+    profiles_are_read_on_threads_with_little_stack,
     devices_of_the_record: shared("facts"),
     limits_of_the_record: shared("facts"),
     throughput_of_the_record_on_1x: shared("facts"),

@@ -14,6 +14,20 @@ use super::schema::Profile;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
 
+/// Bytes of stack for reading a profile: each table within a table takes a few thousand where nothing is optimised.
+const STACK: usize = 2 << 20;
+
+/// Reads on a stack of its own: whoever asks a driver for its devices may have nearly none left. Where no thread can be
+/// had, the caller's must do.
+fn on_own_stack<T: Send>(read: impl Fn() -> T + Sync) -> T {
+    std::thread::scope(|scope| {
+        match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &read) {
+            Ok(reader) => reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => read(),
+        }
+    })
+}
+
 /// Every known profile by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
@@ -49,7 +63,7 @@ impl Catalog {
 
     /// Adds a profile from TOML text; one of the same name is replaced. Returns the name.
     pub fn add_text(&mut self, file: &str, text: &str) -> Result<String, ProfileError> {
-        let head = RawProfile::parse(file, text)?.head;
+        let head = on_own_stack(|| RawProfile::parse(file, text))?.head;
         let name = head.name.clone();
         self.add(head, Cow::Owned(text.to_owned()));
         Ok(name)
@@ -123,10 +137,13 @@ impl Catalog {
             suggestions: self.suggestions(name),
         })?;
         let whole = |entry: &&Entry| RawProfile::parse(&entry.head.file, &entry.text);
-        let chain: Vec<_> = self.chain(entry)?.iter().map(whole).collect::<Result<_, _>>()?;
-        let profile = resolve(&chain)?;
-        check::consistent(&entry.head.file, &profile)?;
-        Ok(profile)
+        let chain = self.chain(entry)?;
+        on_own_stack(|| {
+            let chain: Vec<_> = chain.iter().map(whole).collect::<Result<_, _>>()?;
+            let profile = resolve(&chain)?;
+            check::consistent(&entry.head.file, &profile)?;
+            Ok(profile)
+        })
     }
 
     fn suggestions(&self, name: &str) -> Vec<String> {
