@@ -121,21 +121,25 @@ pub struct LinePlace {
 /// Most sectors of a line.
 pub(crate) const MAX_SECTORS: usize = 8;
 
-/// Words of a line of the host's caches.
-const HOST_LINE: usize = 64 / size_of::<u64>();
+/// A line's tag and a word of what the set knows of it. A tag is the line's number plus 1; 0 = empty.
+type Way = [u64; 2];
+
+/// Bytes of a line of the host's caches, and the ways in it.
+const HOST_BYTES: usize = 64;
+const HOST_LINE: usize = HOST_BYTES / size_of::<Way>();
 
 /// One cache.
 #[derive(Debug, Clone)]
 pub struct Cache {
-    /// Of each set the tags, then as many words of a [`Line`]; the line used last comes first. A tag is the line's
-    /// number plus 1; 0 = empty. None until the first use, and what is not used takes no memory of the host.
-    words: Vec<u64>,
+    /// Set by set, the line used last first and what is empty last. None until the first use, and what is not used
+    /// takes no memory of the host.
+    ways: Vec<Way>,
     /// Where the first set begins among them: at a line of the host's caches.
     first: usize,
     /// Bytes written to each sector, in the order of the lines; what it says of sectors that are not there in part
     /// means nothing. Empty until one is.
     written: Vec<[u8; MAX_SECTORS]>,
-    ways: usize,
+    ways_per_set: usize,
     sets: u64,
     line_shift: u32,
     sector_shift: u32,
@@ -156,10 +160,10 @@ impl Cache {
         let ways = level.ways.max(1);
         let sets = (level.bytes / (u64::from(level.line_bytes.max(1)) * u64::from(ways))).max(1);
         Self {
-            words: Vec::new(),
+            ways: Vec::new(),
             first: 0,
             written: Vec::new(),
-            ways: ways as usize,
+            ways_per_set: ways as usize,
             sets,
             line_shift: level.line_bytes.max(1).ilog2(),
             sector_shift: level.sector_bytes.max(1).ilog2(),
@@ -185,7 +189,7 @@ impl Cache {
     /// Reads the sectors `mask` of the line that holds `address`.
     pub fn read_line(&mut self, address: u64, mask: u8) -> Lookup {
         let (set, tag) = self.locate(address);
-        let evicted = if self.touch(set, tag) { None } else { self.insert(set, tag) };
+        let evicted = self.touch_or_insert(set, tag);
         let mut line = self.line(set);
         let hit = line.valid & mask;
         let missing = mask & !line.valid;
@@ -207,9 +211,7 @@ impl Cache {
     /// Writes sectors of the line that holds `address` and keeps them, whether it was there or not.
     pub fn keep_line(&mut self, address: u64, mask: u8) {
         let (set, tag) = self.locate(address);
-        if !self.touch(set, tag) {
-            self.insert(set, tag);
-        }
+        self.touch_or_insert(set, tag);
         let line = self.line(set);
         self.counts.write_hits += u64::from((line.valid & mask).count_ones());
         self.counts.write_misses += u64::from((mask & !line.valid).count_ones());
@@ -246,12 +248,9 @@ impl Cache {
         let epoch = time - (1 << (READY_BITS - 1));
         let less = (epoch - self.epoch).min(u32::MAX.into()) as u32;
         self.epoch = epoch;
-        let ways = self.ways;
-        for set in self.words[self.first..].chunks_mut(2 * ways) {
-            for word in set.iter_mut().skip(ways) {
-                let line = Line::of(*word);
-                *word = Line { ready: line.ready.saturating_sub(less), ..line }.word();
-            }
+        for [_, word] in &mut self.ways {
+            let line = Line::of(*word);
+            *word = Line { ready: line.ready.saturating_sub(less), ..line }.word();
         }
     }
 
@@ -266,9 +265,12 @@ impl Cache {
     ) -> Option<Evicted> {
         let (set, tag) = self.locate(address);
         let whole = self.sector_bytes();
-        let present = self.touch(set, tag);
+        let found = self.find(set, tag);
+        if let Ok(way) = found {
+            self.move_to_front(set, way);
+        }
         let mut evicted = None;
-        let hit = match (self.write, present) {
+        let hit = match (self.write, found.is_ok()) {
             (WritePolicy::ReadOnly, _)
             | (WritePolicy::WriteEvict | WritePolicy::WriteThrough, false) => 0,
             (WritePolicy::WriteEvict, true) => {
@@ -277,9 +279,9 @@ impl Cache {
                 line.valid & mask
             }
             (WritePolicy::WriteThrough, true) => self.line(set).valid & mask,
-            (WritePolicy::WriteBack, present) => {
-                if !present {
-                    evicted = self.insert(set, tag);
+            (WritePolicy::WriteBack, _) => {
+                if let Err(way) = found {
+                    evicted = self.insert(set, tag, way);
                 }
                 let mut line = self.line(set);
                 let hit = (line.valid | line.partial) & mask;
@@ -332,8 +334,9 @@ impl Cache {
             let number = self.queue.pop_front()?;
             let address = number << self.line_shift;
             let (set, tag) = self.locate(address);
-            let Some(at) = self.find(set, tag) else { continue };
-            let mut line = Line::of(self.words[at + self.ways]);
+            let Ok(way) = self.find(set, tag) else { continue };
+            let word = self.start(set) + way;
+            let mut line = Line::of(self.ways[word][1]);
             if line.dirty == 0 {
                 continue;
             }
@@ -347,7 +350,7 @@ impl Cache {
             // The sectors that are read to be completed stay.
             line.valid |= line.partial;
             (line.partial, line.dirty) = (0, 0);
-            self.words[at + self.ways] = line.word();
+            self.ways[word][1] = line.word();
             return Some(evicted);
         }
         None
@@ -382,14 +385,22 @@ impl Cache {
     pub(crate) fn warm(&self, address: u64) -> u64 {
         let (set, _) = self.locate(address);
         let start = self.start(set);
-        let words = self.words.get(start..start + 2 * self.ways).unwrap_or_default();
-        words.iter().step_by(HOST_LINE).fold(0, |all, word| all ^ word)
+        let ways = self.ways.get(start..start + self.ways_per_set).unwrap_or_default();
+        let mut all = 0;
+        for lines in ways.chunks(HOST_LINE) {
+            all ^= lines[0][0];
+            // What lies behind an empty one is empty.
+            if lines.last().is_some_and(|[tag, _]| *tag == 0) {
+                break;
+            }
+        }
+        all
     }
 
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for
     /// caches that hold none.
     pub fn invalidate(&mut self) {
-        self.words = Vec::new();
+        self.ways = Vec::new();
         self.written = Vec::new();
     }
 
@@ -408,45 +419,62 @@ impl Cache {
 
     /// Where a set begins.
     fn start(&self, set: usize) -> usize {
-        self.first + set * 2 * self.ways
+        self.first + set * self.ways_per_set
     }
 
     /// The line of a set that was used last.
     fn line(&self, set: usize) -> Line {
-        Line::of(self.words[self.start(set) + self.ways])
+        Line::of(self.ways[self.start(set)][1])
     }
 
     fn set_line(&mut self, set: usize, line: Line) {
-        let at = self.start(set) + self.ways;
-        self.words[at] = line.word();
+        let at = self.start(set);
+        self.ways[at][1] = line.word();
     }
 
-    /// Where the tag of a line is.
-    fn find(&self, set: usize, tag: u64) -> Option<usize> {
+    /// The way of a set in which a line is, or the one to put it in: an empty one, or that of the line which was not
+    /// used for longest.
+    fn find(&self, set: usize, tag: u64) -> Result<usize, usize> {
         let start = self.start(set);
-        let tags = self.words.get(start..start + self.ways)?;
-        Some(start + tags.iter().position(|t| *t == tag)?)
+        let ways = self.ways.get(start..start + self.ways_per_set).unwrap_or_default();
+        match ways.iter().position(|way| way[0] == tag || way[0] == 0) {
+            Some(way) if ways[way][0] == tag => Ok(way),
+            Some(empty) => Err(empty),
+            None => Err(self.ways_per_set - 1),
+        }
     }
 
     /// Whether a line is there; it counts as used and is the first of its set then.
     fn touch(&mut self, set: usize, tag: u64) -> bool {
-        let Some(at) = self.find(set, tag) else { return false };
-        let way = at - self.start(set);
-        if way > 0 {
+        let found = self.find(set, tag);
+        if let Ok(way) = found {
             self.move_to_front(set, way);
         }
-        true
+        found.is_ok()
+    }
+
+    /// Makes a line the first of its set, whether it was there or not. A dirty line that had to make room.
+    fn touch_or_insert(&mut self, set: usize, tag: u64) -> Option<Evicted> {
+        match self.find(set, tag) {
+            Ok(way) => {
+                self.move_to_front(set, way);
+                None
+            }
+            Err(way) => self.insert(set, tag, way),
+        }
     }
 
     /// Makes a line of a set its first; those before it come behind.
     fn move_to_front(&mut self, set: usize, way: usize) {
+        if way == 0 {
+            return;
+        }
         let start = self.start(set);
-        last_to_front(&mut self.words[start..=start + way]);
-        let lines = &mut self.words[start + self.ways..=start + self.ways + way];
-        last_to_front(lines);
+        let ways = &mut self.ways[start..=start + way];
+        last_to_front(ways);
         // Few lines are there in part.
-        if Line::of(lines.iter().fold(0, |all, line| all | line)).partial != 0 {
-            let from = set * self.ways;
+        if Line::of(ways.iter().fold(0, |all, way| all | way[1])).partial != 0 {
+            let from = set * self.ways_per_set;
             last_to_front(&mut self.written[from..=from + way]);
         }
     }
@@ -455,25 +483,24 @@ impl Cache {
     /// (`more`); returns how many these are.
     fn add_written(&mut self, set: usize, sector: usize, bytes: u8, more: bool) -> u32 {
         if self.written.is_empty() {
-            self.written = vec![[0; MAX_SECTORS]; self.sets as usize * self.ways];
+            self.written = vec![[0; MAX_SECTORS]; self.sets as usize * self.ways_per_set];
         }
-        let so_far = &mut self.written[set * self.ways][sector];
+        let so_far = &mut self.written[set * self.ways_per_set][sector];
         let sum = if more { u32::from(*so_far) } else { 0 } + u32::from(bytes);
         *so_far = sum.min(255) as u8;
         sum
     }
 
-    /// Makes room for a line in the place of the one that was not used for longest, first of its set then.
-    fn insert(&mut self, set: usize, tag: u64) -> Option<Evicted> {
-        if self.words.is_empty() {
-            self.words = vec![0; self.sets as usize * 2 * self.ways + HOST_LINE - 1];
-            self.first =
-                self.words.as_ptr().align_offset(HOST_LINE * size_of::<u64>()).min(HOST_LINE - 1);
+    /// Puts a line in the place of an empty one, or of one that has to make room. It is the first of its set then.
+    fn insert(&mut self, set: usize, tag: u64, way: usize) -> Option<Evicted> {
+        if self.ways.is_empty() {
+            self.ways = vec![[0; 2]; self.sets as usize * self.ways_per_set + HOST_LINE - 1];
+            self.first = self.ways.as_ptr().align_offset(HOST_BYTES).min(HOST_LINE - 1);
         }
-        self.move_to_front(set, self.ways - 1);
+        self.move_to_front(set, way);
         let start = self.start(set);
         let old = self.line(set);
-        let old_tag = std::mem::replace(&mut self.words[start], tag);
+        let old_tag = std::mem::replace(&mut self.ways[start][0], tag);
         let evicted = (old_tag != 0 && old.dirty != 0).then(|| Evicted {
             address: (old_tag - 1) << self.line_shift,
             sectors: old.dirty.count_ones(),
