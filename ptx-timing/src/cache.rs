@@ -121,7 +121,8 @@ pub struct LinePlace {
 /// Most sectors of a line.
 pub(crate) const MAX_SECTORS: usize = 8;
 
-/// A line's tag and a word of what the set knows of it. A tag is the line's number plus 1; 0 = empty.
+/// A line's tag and the word of its [`Line`]. A tag is the line's number plus 1; 0 = empty. An array, as memory for
+/// zeros of arrays comes from the system without being touched.
 type Way = [u64; 2];
 
 /// Bytes of a line of the host's caches, and the ways in it.
@@ -221,7 +222,7 @@ impl Cache {
     /// Whether all the sectors `mask` of the line that holds `address` are there.
     pub fn holds(&mut self, address: u64, mask: u8) -> bool {
         let (set, tag) = self.locate(address);
-        self.touch(set, tag) && mask & !self.line(set).valid == 0
+        self.touch(set, tag).is_ok() && mask & !self.line(set).valid == 0
     }
 
     /// The half of the cache that is not in charge of a line keeps what it hands on.
@@ -265,10 +266,7 @@ impl Cache {
     ) -> Option<Evicted> {
         let (set, tag) = self.locate(address);
         let whole = self.sector_bytes();
-        let found = self.find(set, tag);
-        if let Ok(way) = found {
-            self.move_to_front(set, way);
-        }
+        let found = self.touch(set, tag);
         let mut evicted = None;
         let hit = match (self.write, found.is_ok()) {
             (WritePolicy::ReadOnly, _)
@@ -335,8 +333,8 @@ impl Cache {
             let address = number << self.line_shift;
             let (set, tag) = self.locate(address);
             let Ok(way) = self.find(set, tag) else { continue };
-            let word = self.start(set) + way;
-            let mut line = Line::of(self.ways[word][1]);
+            let at = self.start(set) + way;
+            let mut line = Line::of(self.ways[at][1]);
             if line.dirty == 0 {
                 continue;
             }
@@ -350,7 +348,7 @@ impl Cache {
             // The sectors that are read to be completed stay.
             line.valid |= line.partial;
             (line.partial, line.dirty) = (0, 0);
-            self.ways[word][1] = line.word();
+            self.ways[at][1] = line.word();
             return Some(evicted);
         }
         None
@@ -387,10 +385,10 @@ impl Cache {
         let start = self.start(set);
         let ways = self.ways.get(start..start + self.ways_per_set).unwrap_or_default();
         let mut all = 0;
-        for lines in ways.chunks(HOST_LINE) {
-            all ^= lines[0][0];
+        for together in ways.chunks(HOST_LINE) {
+            all ^= together[0][0];
             // What lies behind an empty one is empty.
-            if lines.last().is_some_and(|[tag, _]| *tag == 0) {
+            if together.last().is_some_and(|[tag, _]| *tag == 0) {
                 break;
             }
         }
@@ -444,24 +442,14 @@ impl Cache {
         }
     }
 
-    /// Whether a line is there; it counts as used and is the first of its set then.
-    fn touch(&mut self, set: usize, tag: u64) -> bool {
-        let found = self.find(set, tag);
-        if let Ok(way) = found {
-            self.move_to_front(set, way);
-        }
-        found.is_ok()
+    /// A line that is there counts as used and is the first of its set then. If it is not, the way to put it in.
+    fn touch(&mut self, set: usize, tag: u64) -> Result<(), usize> {
+        self.find(set, tag).map(|way| self.move_to_front(set, way))
     }
 
     /// Makes a line the first of its set, whether it was there or not. A dirty line that had to make room.
     fn touch_or_insert(&mut self, set: usize, tag: u64) -> Option<Evicted> {
-        match self.find(set, tag) {
-            Ok(way) => {
-                self.move_to_front(set, way);
-                None
-            }
-            Err(way) => self.insert(set, tag, way),
-        }
+        self.touch(set, tag).err().and_then(|way| self.insert(set, tag, way))
     }
 
     /// Makes a line of a set its first; those before it come behind.
