@@ -28,7 +28,7 @@ pub(crate) type Stopped = Box<Report>;
 
 /// Slices before a group makes room for another one.
 const GROUP_SLICES: u64 = 256;
-/// The same in a cooperative launch, whose groups wait for one another by design.
+/// The same in a cooperative launch, whose groups wait for one another by design, and once a group has stopped.
 const COOPERATIVE_SLICES: u64 = 4;
 /// Instructions of a warp before others get a turn, and limits are looked at, where barriers that are met at once cut its
 /// slices short: it may never come to the end of one.
@@ -243,10 +243,11 @@ impl<'a, O: Observer> Worker<'a, O> {
         // A checked launch is slow, and a group that spins would take long to make room.
         let checked = O::EVENTS.has(EventSet::HEAP);
         let short = checked || self.l.params.cooperative;
-        let most = if short { COOPERATIVE_SLICES } else { GROUP_SLICES };
         let mut slices = 0;
         let mut rounds = group.index << 8;
-        while slices < most {
+        // Where a group has stopped, an earlier one that waits for it is to be noticed soon.
+        let most = |stopped| if short || stopped { COOPERATIVE_SLICES } else { GROUP_SLICES };
+        while slices < most(self.l.queue.stopped()) {
             rounds += 1;
             let (mut ran, mut spun) = (false, false);
             for cta in 0..group.ctas.len() {
