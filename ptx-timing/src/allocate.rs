@@ -8,11 +8,12 @@
 //! - What one instruction takes lies in different banks, those of even and of odd numbers: 5,127 of 5,238 multiply-adds
 //!   of three registers and 3,911 of 4,391 products do, and of 1,122 words that are stored at an address of 64 bits 813
 //!   are in odd registers. Where two banks are as good, the lowest free register is taken.
+//! - What takes loaded values one by one, as the text has them, keeps an even register, so that these lie in odd ones.
 //! - A load may read its address late, so nothing takes its place until the load's result is read; nor does anything
 //!   take what a store has read before the ninth instruction behind it.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::event::{AccessKind, Instruction, Register};
 use crate::pressure::{Piece, Sizes};
@@ -162,12 +163,32 @@ fn stores(i: &Instruction) -> bool {
     i.class.is_memory() && matches!(i.kind, AccessKind::Store | AccessKind::Reduction)
 }
 
+/// Pairs of a loaded value and one that the text makes ahead of the load, which an instruction takes together.
+fn chained(list: &[Instruction]) -> HashSet<(Register, Register)> {
+    // Where each was made last, and whether by a load.
+    let mut made = HashMap::<Register, (usize, bool)>::new();
+    let mut found = HashSet::new();
+    for (at, i) in list.iter().enumerate() {
+        let reads = i.reads.iter().filter_map(|r| Some((*r, *made.get(r)?)));
+        let pairs =
+            reads.clone().filter(|(_, (_, loaded))| *loaded).flat_map(|(value, (at, _))| {
+                let ahead = reads.clone().filter(move |(_, (made, loaded))| *made < at && !loaded);
+                ahead.map(move |(partner, _)| (value, partner))
+            });
+        found.extend(pairs);
+        made.extend(i.writes.iter().map(|w| (*w, (at, loads(i)))));
+    }
+    found
+}
+
 /// What is known of a block's values before they have registers.
 pub(crate) struct Allocator<'a> {
     piece: &'a Piece<'a>,
     sizes: &'a Sizes,
     tuples: Tuples,
     partners: &'a Partners,
+    /// Loaded values, and what is taken with them that the text makes ahead of the load.
+    chained: HashSet<(Register, Register)>,
 }
 
 /// For each single word what else the instructions that take it take.
@@ -196,7 +217,8 @@ impl Partners {
 
 impl<'a> Allocator<'a> {
     pub fn new(piece: &'a Piece<'a>, sizes: &'a Sizes, partners: &'a Partners) -> Self {
-        Self { piece, sizes, tuples: Tuples::new(piece.list, sizes), partners }
+        let (tuples, chained) = (Tuples::new(piece.list, sizes), chained(piece.list));
+        Self { piece, sizes, tuples, partners, chained }
     }
 
     /// Registers that values take in an order of the instructions, the stack pointer not counted.
@@ -268,7 +290,7 @@ impl<'a> Allocator<'a> {
         for others in self.partners.0.get(&value).into_iter().flatten() {
             // Pairs start with an even number, wherever they will lie.
             let bank = |r: &Register| match self.sizes.of(*r) {
-                1 => file.place(*r).map(|p| p.first % 2),
+                1 => file.place(*r).map(|p| p.first % 2).or_else(|| self.even(value, *r)),
                 _ => Some(0),
             };
             let mut banks = others.iter().filter_map(bank);
@@ -279,6 +301,12 @@ impl<'a> Allocator<'a> {
             }
         }
         (better[0] != better[1]).then_some(usize::from(better[1] > better[0]))
+    }
+
+    /// The bank of a partner that has no place yet, where the text makes it ahead of the load of a value: it is one of
+    /// the chain that takes loaded values one by one, which keeps an even register.
+    fn even(&self, loaded: Register, partner: Register) -> Option<usize> {
+        self.chained.contains(&(loaded, partner)).then_some(0)
     }
 
     /// What lives ahead of an order, the longest first, and behind each place what of its operands and results

@@ -19,7 +19,7 @@ use crate::fuse;
 use crate::layout;
 use crate::predicate;
 use crate::profile::Assembler;
-use crate::reciprocals;
+use crate::reciprocals::{self, Constants};
 use crate::rotate;
 use crate::selections;
 use crate::uniform;
@@ -30,8 +30,9 @@ pub(crate) fn assemble(
     rules: &Assembler,
     function: &Function,
     is_kernel: bool,
+    words: &mut Vec<u8>,
     facts: &mut [Facts<'_>],
-) {
+) -> Vec<Constants> {
     let aligned = if rules.merge_shared { alignments(facts, &[]) } else { HashMap::new() };
     if rules.fuse {
         reduce(facts);
@@ -62,9 +63,10 @@ pub(crate) fn assemble(
             uniform::arguments_ahead_of_loops(function, facts);
         }
     }
-    if rules.shares_reciprocals {
-        reciprocals::share(function, facts);
-    }
+    let constants = match rules.shares_reciprocals {
+        true => reciprocals::share(function, words, facts),
+        false => Vec::new(),
+    };
     if rules.merge_shared {
         merge_shared(function, &aligned, facts);
     }
@@ -85,6 +87,7 @@ pub(crate) fn assemble(
     if is_kernel && let Some(first) = facts.iter_mut().find(|f| !f.folded) {
         first.instruction.extra_slots += rules.prologue_instructions;
     }
+    constants
 }
 
 /// Atomics whose results nobody reads are reductions, but for those that acquire, exchange or compare.

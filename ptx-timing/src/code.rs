@@ -36,6 +36,7 @@ use crate::live;
 use crate::moves;
 use crate::paths::Looks;
 use crate::profile::Assembler;
+use crate::reciprocals::Constants;
 use crate::register_arrays;
 use crate::repeated::Loops;
 use crate::sequence::Sequences;
@@ -67,6 +68,8 @@ pub struct KernelCode {
     sequences: Sequences,
     /// Loops that are repeated.
     loops: Loops,
+    /// What divisions of loops keep in registers, by function.
+    loop_constants: Vec<(u32, Constants)>,
     /// Per index: words of local memory that it loads or stores, and the first of them.
     spilled: Vec<Option<(u32, u32)>>,
 }
@@ -194,7 +197,8 @@ impl KernelCode {
             signs::halves(function, &mut self.words, &mut facts);
         }
         fold(assembler.fuse, function, &mut facts);
-        assemble(assembler, function, index == 0, &mut facts);
+        let constants = assemble(assembler, function, index == 0, &mut self.words, &mut facts);
+        self.loop_constants.extend(constants.into_iter().map(|c| (index, c)));
         let mut sequence: Vec<usize> = (0..facts.len()).collect();
         if assembler.fuse {
             let words = |r: Register| self.words.get(r as usize).map_or(1, |w| u32::from(*w));
@@ -344,7 +348,13 @@ impl KernelCode {
             let (f, at) = self.last_of(&block)?;
             let mut blocks = program.functions[f as usize].blocks.iter();
             let b = blocks.position(|b| (b.start..b.end).contains(&at))?;
-            Some(ends[f as usize][b].iter().collect())
+            // What a loop keeps is made right ahead of it.
+            let outside = |r: &Register| {
+                let own = |(of, (own, _)): &&(u32, Constants)| (*of, own) == (f, r);
+                let kept = self.loop_constants.iter().find(own);
+                kept.is_some_and(|(_, (_, within))| !within.contains(&(at as usize)))
+            };
+            Some(ends[f as usize][b].iter().filter(|r| !outside(r)).collect())
         };
         let lives = self.blocks().into_iter().map(|b| lives(b).unwrap_or_default()).collect();
         self.code.lives = lives;

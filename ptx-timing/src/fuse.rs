@@ -190,7 +190,7 @@ pub(crate) fn fuse(rules: &Assembler, function: &Function, facts: &mut [Facts<'_
             && once;
         // What the address of a variable takes, and who waits for it, is found later.
         let constant = facts[i].constant_move && facts[i].variable.is_none();
-        if (modifier || constant) && !users.is_empty() {
+        if modifier || constant && !users.is_empty() {
             replace(facts, i, register, users);
             continue;
         }

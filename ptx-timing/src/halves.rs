@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ptx_isa::types::Space;
 use ptx_isa::{Class, Operation, Ty};
 
 use crate::event::Register;
@@ -118,10 +119,13 @@ fn lower_registers(words: &[u8], facts: &[Facts<'_>]) -> HashSet<Register> {
                 | Operation::Shl => alone,
                 _ if own.class == Class::Select => alone,
                 Operation::Move => alone && f.arguments.len() == 1,
+                // Addresses in local memory have 32 bits.
+                Operation::ConvertAddress => f.opcode.has(".local"),
                 _ => false,
             };
             if !kept {
-                for r in &own.reads {
+                let base = f.place.filter(|p| p.space == Space::Local).and_then(|p| p.base);
+                for r in own.reads.iter().filter(|r| Some(**r) != base) {
                     lower.remove(r);
                 }
             }

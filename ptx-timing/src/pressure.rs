@@ -8,7 +8,7 @@ use crate::live;
 use ptx_isa::Class;
 
 /// The size of each register in 32-bit words. Predicates have registers of their own and count as nothing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sizes {
     words: Vec<u8>,
     /// Registers whose value the assembler fetches anew in each block: from where a block reads it first to
@@ -57,6 +57,12 @@ impl Sizes {
             .collect();
         let fetched = derived(code, &words, fetched);
         Self { words, fetched, arguments: arguments::of(&code.instructions), routines }
+    }
+
+    /// The same where special registers and what is made of them stay in registers; arguments are fetched anew.
+    pub fn keeping(&self) -> Self {
+        let kept = |r: usize| self.fetched[r] && self.arguments.contains(&(r as Register));
+        Self { fetched: (0..self.fetched.len()).map(kept).collect(), ..self.clone() }
     }
 
     pub fn of(&self, register: Register) -> u32 {

@@ -18,12 +18,25 @@ use crate::uses::{Uses, blocks_of};
 const RECIPROCAL: u32 = 11;
 /// What signs take of each division besides.
 const SIGNS: u32 = 3;
+/// Words that live throughout a loop beside the divisor: the reciprocal and the divisor's negative, and its absolute
+/// value where there are signs. Read off ptxas 13.5 with 6 to 40 values that live besides.
+const CONSTANTS: u8 = 2;
+const SIGNED_CONSTANTS: u8 = 3;
 
 /// What others are divided by: a register or a constant.
 type Divisor = (Option<Register>, Option<u64>);
 
-/// Makes divisions whose reciprocal is at hand what they are then.
-pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
+/// What a loop's divisions by one divisor keep in registers: a register that stands for it, and where the loop starts
+/// and ends in the text.
+pub(crate) type Constants = (Register, Range<usize>);
+
+/// Makes divisions whose reciprocal is at hand what they are then. `words` gets what loops keep in registers for them.
+pub(crate) fn share(
+    function: &Function,
+    words: &mut Vec<u8>,
+    facts: &mut [Facts<'_>],
+) -> Vec<Constants> {
+    let mut kept = Vec::new();
     let divisions: Vec<(usize, Divisor)> = facts
         .iter()
         .enumerate()
@@ -31,7 +44,7 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
         .filter_map(|(i, f)| f.arguments.get(1).map(|divisor| (i, *divisor)))
         .collect();
     if divisions.is_empty() {
-        return;
+        return kept;
     }
     let uses = Uses::new(facts);
     let blocks = blocks_of(function);
@@ -59,20 +72,26 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
             })
         })
         .collect();
-    let mut ahead: Vec<(usize, Divisor)> = Vec::new();
+    let mut ahead: Vec<(usize, Divisor, Register)> = Vec::new();
     for (n, &(i, divisor)) in divisions.iter().enumerate() {
         let inside = loops.iter().filter(|l| l.contains(&i)).min_by_key(|l| l.len());
         // What only some turns come to stays where it is.
         let goes = |l: &Range<usize>| loops.iter().zip(&held).any(|(a, held)| a == l && !held);
         let always = |l: &&Range<usize>| l.start > 0 && blocks[l.start] == blocks[i] && goes(l);
         if let Some(around) = inside.filter(always).filter(|l| same(divisor, (*l).clone())) {
-            if !ahead.contains(&(around.start, divisor)) {
-                ahead.push((around.start, divisor));
+            let found = ahead.iter().find(|a| (a.0, a.1) == (around.start, divisor));
+            let constants = found.map_or(words.len() as Register, |a| a.2);
+            if constants as usize == words.len() {
+                let signed = facts[i].instruction.class == Class::IntDivSigned;
+                words.push(if signed { SIGNED_CONSTANTS } else { CONSTANTS });
+                kept.push((constants, around.clone()));
+                ahead.push((around.start, divisor, constants));
                 let before = facts[..around.start].iter_mut().rev().find(|f| !f.folded);
                 if let Some(before) = before {
                     before.instruction.extra_slots += RECIPROCAL;
                 }
             }
+            facts[i].instruction.reads.push(constants);
         } else if !earlier[n] {
             continue;
         }
@@ -80,6 +99,7 @@ pub(crate) fn share(function: &Function, facts: &mut [Facts<'_>]) {
         known.extra_slots += if known.class == Class::IntDivSigned { SIGNS } else { 0 };
         known.class = Class::IntDivKnown;
     }
+    kept
 }
 
 fn divides(class: Class) -> bool {

@@ -78,6 +78,7 @@ impl Schedule {
         let mut spans = spans(code);
         let saves = profile.assembler.saves_registers;
         let sizes = Sizes::new(code, saves);
+        let keeping = sizes.keeping();
         let partners = Partners::new(&code.instructions, &sizes);
         let (budget, own) = (&code.budget, profile.assembler.own_registers);
         let free = budget.free(profile);
@@ -103,7 +104,9 @@ impl Schedule {
             // What is computed beside loads may go late.
             let late = piece.as_ref().filter(|piece| saves && piece.list.iter().any(loads));
             let late = late.map(|piece| {
-                Allocator::new(piece, &sizes, &partners).registers(&graph.late_order())
+                let order = graph.late_order();
+                let kept = piece.peak(&order, &keeping);
+                (Allocator::new(piece, &sizes, &partners).registers(&order), kept)
             });
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > usual)).map(|piece| {
@@ -155,17 +158,23 @@ impl Schedule {
                 && peak.is_some_and(|p| p > room)
             {
                 let few = Choice { flights: flights(&piece).1, until_first: true, ..USUAL };
-                let usual = if few.flights > 0 && dearest { few } else { USUAL };
-                order = graph.best_within(&piece, &least, &sizes, (room, usual));
+                let choice = if few.flights > 0 && dearest { few } else { USUAL };
+                order = graph.best_within(&piece, &least, &sizes, (room, choice));
                 peak = Some(piece.peak(&order, &sizes));
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
                 let taken = Allocator::new(&piece, &sizes, &partners).registers(&order);
-                let late = late.filter(|late| !dearest || *late <= room);
+                let late = late.filter(|late| !dearest || late.0 <= room);
+                let kept = piece.peak(&order, &keeping);
                 peak = peak.map(|peak| match (late, wanted) {
                     // All that could go ahead does not fit, what goes late does.
-                    (Some(late), Some(wanted)) if late <= room && wanted > room => late,
-                    (late, _) => peak.max(taken.max(late.unwrap_or(0)).min(room)),
+                    (Some((late, kept)), Some(wanted)) if late <= room && wanted > room => {
+                        late.max(kept.min(usual))
+                    }
+                    (late, _) => {
+                        let late = late.map_or(0, |l| l.0);
+                        peak.max(taken.max(late).min(room)).max(kept.min(usual))
+                    }
                 });
             }
             out.peaks.extend(peak.map(|peak| (span.start as u32, peak.min(counted))));

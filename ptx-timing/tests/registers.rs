@@ -324,6 +324,187 @@ fn operands_lie_in_both_banks() {
     }
 }
 
+/// Values that are loaded and taken one by one in the text have every second register: the sum that takes them
+/// keeps an even one. Where the text loads all first they lie side by side. Numbers of ptxas 13.5.
+#[test]
+fn values_taken_one_by_one_are_in_odd_registers() {
+    for (count, one_by_one, all_first) in
+        [(2, 8, 8), (4, 12, 10), (6, 16, 12), (8, 20, 14), (10, 24, 16), (12, 28, 18)]
+    {
+        let load = |i: u32| format!("ld.global.f32 %f{}, [%rd1+{}];\n", 20 + i, 4 * i);
+        let sum = |i: u32| format!("add.f32 %f1, %f1, %f{};\n", 20 + i);
+        let of = |text: String| {
+            estimate(&format!(
+                "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 64;\n\
+                 add.s64 %rd1, %rd1, %rd2; mov.f32 %f1, 0f00000000; bar.sync 0;\n\
+                 {text}st.global.f32 [%rd1], %f1;"
+            ))
+            .0
+        };
+        let found = of((0..count).map(|i| load(i) + &sum(i)).collect());
+        assert_eq!(found, one_by_one, "{count} one by one");
+        let found = of((0..count).map(load).chain((0..count).map(sum)).collect());
+        assert_eq!(found, all_first, "{count} after all");
+    }
+}
+
+/// Special registers stay in registers from block to block where that costs no resident block. Numbers of ptxas 13.5.
+#[test]
+fn special_registers_are_kept_where_there_is_room() {
+    let names = ["tid.x", "tid.y", "tid.z"];
+    for (values, count, ptxas) in [(2, 2, 20_u32), (2, 3, 22), (4, 2, 30), (4, 3, 30)] {
+        let of = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
+        let special = |i: usize| format!("mov.u32 %r{}, %{};\n", i + 1, names[i]);
+        let turn = |i: usize| {
+            let (from, next) = (60 + i, (i + 1) % values);
+            format!(
+                "ld.volatile.shared.f32 %f{from}, [%r10+{}];\n\
+                 fma.rn.f32 %f{i}, %f{i}, %f{from}, %f{next};\n",
+                4 * i
+            )
+        };
+        let behind = |i: usize| {
+            let (own, address) = (i + 1, 10 + i);
+            format!(
+                "mul.wide.u32 %rd{address}, %r{own}, 4; add.s64 %rd{address}, %rd4, %rd{address};\n\
+                 st.global.u32 [%rd{address}], %r{own};\n"
+            )
+        };
+        let found = estimate(&format!(
+            "{}ld.param.u64 %rd1, [p]; ld.param.u32 %r11, [n]; mov.u32 %r20, 0; mov.u32 %r10, 0;\n\
+             {}shl.b32 %r21, %r20, 2; cvt.u64.u32 %rd2, %r21; add.s64 %rd1, %rd1, %rd2;\n{}L:\n\
+             {}add.u32 %r10, %r10, 128; setp.lt.u32 %p1, %r10, %r11; @%p1 bra L;\n\
+             {}ld.param.u64 %rd4, [q];\n{}",
+            of(count, &special),
+            of(count, &|i| format!("xor.b32 %r20, %r20, %r{};\n", i + 1)),
+            of(values, &|i| format!("ld.volatile.global.f32 %f{i}, [%rd1+{}];\n", 4 * i)),
+            of(values, &turn),
+            of(values, &|i| format!("st.global.f32 [%rd1+{}], %f{i};\n", 4 * i)),
+            of(count, &behind),
+        ))
+        .0;
+        assert!(found.abs_diff(ptxas) <= 2, "{values} {count}: {found}, ptxas {ptxas}");
+    }
+}
+
+/// Addresses in local memory have 32 bits, whatever the text says. Numbers of ptxas 13.5.
+#[test]
+fn local_addresses_take_one_word() {
+    for (count, ptxas) in [(2, 10_u32), (4, 15), (6, 19), (8, 20), (10, 24)] {
+        let of = |line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+        let index = |i: usize| {
+            let own = 20 + i;
+            format!(
+                "ld.global.u32 %r{own}, [%rd1+{}]; and.b32 %r{own}, %r{own}, 63;\n\
+                 cvt.u64.u32 %rd{own}, %r{own}; add.s64 %rd{own}, %rd5, %rd{own};\n",
+                4 * i
+            )
+        };
+        let turn = |i: usize| {
+            let (address, value) = (20 + i, 40 + i);
+            format!(
+                "ld.local.u8 %r{value}, [%rd{address}]; add.u32 %r{value}, %r{value}, %r10;\n\
+                 st.local.u8 [%rd{address}], %r{value};\n"
+            )
+        };
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 p, .param .u32 n) {{\n.local .align 16 .b8 own[64];\n\
+             .reg .u64 %rd<90>; .reg .b32 %r<90>; .reg .pred %p<9>;\n\
+             mov.u64 %rd5, own; ld.param.u64 %rd1, [p]; ld.param.u32 %r11, [n]; mov.u32 %r10, 0;\n\
+             mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;\n{}L:\n{}\
+             add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r11; .pragma \"nounroll\"; @%p1 bra L;\n\
+             ld.local.u32 %r12, [own]; st.global.u32 [%rd1], %r12; ret; }}\n",
+            of(&index),
+            of(&turn)
+        );
+        // nvcc makes generic addresses of them and local ones of these.
+        let mut converted =
+            text.replace("mov.u64 %rd5, own;", "mov.u64 %rd5, own; cvta.local.u64 %rd7, %rd5;");
+        for own in 20..20 + count {
+            converted = converted.replace(
+                &format!("add.s64 %rd{own}, %rd5, %rd{own};"),
+                &format!(
+                    "add.s64 %rd{0}, %rd7, %rd{own}; cvta.to.local.u64 %rd{own}, %rd{0};",
+                    own + 20
+                ),
+            );
+        }
+        for text in [text, converted] {
+            let found = estimate_on(&text, "k", "H200").0;
+            assert!(found.abs_diff(ptxas) <= 2, "{count}: {found}, ptxas {ptxas}");
+        }
+    }
+}
+
+/// A loop's divisions by one number keep its reciprocal and more in registers: how many values fit beside them into 40
+/// registers, by ptxas 13.5.
+#[test]
+fn divisors_of_loops_take_registers() {
+    for (op, ptxas) in
+        [("add.u32", 29_u32), ("div.u32", 24), ("rem.u32", 26), ("div.s32", 21), ("rem.s32", 21)]
+    {
+        let fits = |values: &u32| {
+            let of = |line: &dyn Fn(u32) -> String| (0..*values).map(line).collect::<String>();
+            let access = |i: u32| (20 + i, 64 + 4 * i);
+            let load = |i| {
+                let (own, byte) = access(i);
+                format!("ld.volatile.global.u32 %r{own}, [%rd5+{byte}];\n")
+            };
+            let store = |i| {
+                let (own, byte) = access(i);
+                format!("st.global.u32 [%rd5+{byte}], %r{own};\n")
+            };
+            let text = format!(
+                ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+                 .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n\
+                 ld.param.u64 %rd3, [p]; ld.global.u32 %r1, [%rd3]; mov.u32 %r2, %tid.x;\n\
+                 mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd3, %rd4; mov.u64 %rd6, %rd5;\n\
+                 ld.global.u32 %r7, [%rd5+8]; mov.u32 %r4, 0;\n{}L:\n\
+                 ld.volatile.global.u32 %r8, [%rd6]; {op} %r9, %r8, %r7; st.global.u32 [%rd6], %r9;\n\
+                 add.s64 %rd6, %rd6, %rd4; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1;\n\
+                 .pragma \"nounroll\"; @%p1 bra L;\n{}st.global.u32 [%rd5+4], %r7; ret; }}\n",
+                of(&load),
+                of(&store)
+            );
+            estimate_on(&text, "k", "H200").0 <= 40
+        };
+        let found = (6..42).filter(fits).max().unwrap_or(0);
+        let most = if op == "rem.u32" { 3 } else { 1 };
+        assert!(found.abs_diff(ptxas) <= most, "{op}: {found}, ptxas {ptxas}");
+    }
+}
+
+/// What a loop keeps for its divisions is made right ahead of it.
+#[test]
+fn divisors_take_no_registers_ahead_of_their_loop() {
+    let of = |op: &str| {
+        let all = |line: &dyn Fn(u32) -> String| (0..8).map(line).collect::<String>();
+        let loads = all(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 40 + i, 4 * i));
+        let stores = all(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4 * i, 47 - i));
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q) {{\n\
+             .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n{POINTERS}\
+             ld.global.u32 %r3, [%rd1+512]; mov.u32 %r4, 0; {loads}bar.sync 0;\n{stores}bar.sync 0;\nL:\n\
+             ld.global.u32 %r5, [%rd1]; {op} %r5, %r5, %r3; st.global.u32 [%rd1], %r5;\n\
+             add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r3; .pragma \"nounroll\"; @%p1 bra L;\n\
+             ret; }}\n"
+        );
+        estimate_on(&text, "k", "H200").0
+    };
+    assert_eq!(of("div.s32"), of("add.s32"));
+}
+
+/// The opposite of a value that nobody reads is no instruction, and keeps nothing alive.
+#[test]
+fn signs_that_nobody_reads_are_nothing() {
+    let body = |sign: &str| {
+        format!("{POINTERS}ld.global.f32 %f1, [%rd1]; {sign}\nst.global.f32 [%rd2], %f1;")
+    };
+    assert_eq!(estimate(&body("neg.f32 %f2, %f1;")), estimate(&body("")));
+}
+
 /// What is loaded or multiplied as one lies in registers that follow each other. Numbers of ptxas 13.5.
 #[test]
 fn tuples_follow_each_other() {
