@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::arguments;
 use crate::event::{Code, Instruction, Register};
+use crate::flights::loads;
 use crate::live;
 use ptx_isa::Class;
 
@@ -19,6 +20,8 @@ pub(crate) struct Sizes {
     arguments: HashSet<Register>,
     /// Whether what is done by a routine needs more registers meanwhile.
     routines: bool,
+    /// Whether arguments are fetched from constant memory while what their readers wait for is loaded.
+    early: bool,
 }
 
 impl Sizes {
@@ -56,13 +59,19 @@ impl Sizes {
             })
             .collect();
         let fetched = derived(code, &words, fetched);
-        Self { words, fetched, arguments: arguments::of(&code.instructions), routines }
+        Self {
+            words,
+            fetched,
+            arguments: arguments::of(&code.instructions),
+            routines,
+            early: false,
+        }
     }
 
-    /// The same where special registers and what is made of them stay in registers; arguments are fetched anew.
+    /// The same where special registers and what is made of them stay in registers, and arguments come early.
     pub fn keeping(&self) -> Self {
         let kept = |r: usize| self.fetched[r] && self.arguments.contains(&(r as Register));
-        Self { fetched: (0..self.fetched.len()).map(kept).collect(), ..self.clone() }
+        Self { fetched: (0..self.fetched.len()).map(kept).collect(), early: true, ..self.clone() }
     }
 
     pub fn of(&self, register: Register) -> u32 {
@@ -224,6 +233,10 @@ impl Piece<'_> {
                 None => left.push((r, 1)),
             }
         }
+        if sizes.early {
+            let early = self.beside_loaded(sizes);
+            left.retain(|left| !early.contains(&left.0));
+        }
         let mut at = Point { live, words, left };
         for &r in self.looped.iter().filter(|r| sizes.fetched(**r)) {
             at.left.retain(|left| left.0 != r);
@@ -233,6 +246,26 @@ impl Piece<'_> {
             }
         }
         at
+    }
+
+    /// What is fetched and goes together with what is made of a load of this piece.
+    fn beside_loaded(&self, sizes: &Sizes) -> HashSet<Register> {
+        let mut found = HashSet::new();
+        let mut loaded: HashSet<Register> = HashSet::new();
+        for i in self.list {
+            let depends = i.reads.iter().any(|r| loaded.contains(r));
+            if depends {
+                found.extend(i.reads.iter().copied().filter(|r| sizes.fetched(*r)));
+            }
+            if depends || loads(i) {
+                loaded.extend(&i.writes);
+            } else {
+                i.writes.iter().for_each(|w| {
+                    loaded.remove(w);
+                });
+            }
+        }
+        found
     }
 
     /// An order that keeps few words alive: the text's, or one made from the end, which always takes the

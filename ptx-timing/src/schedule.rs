@@ -165,7 +165,7 @@ impl Schedule {
             if let Some(piece) = span.piece(code).filter(|_| saves) {
                 let taken = Allocator::new(&piece, &sizes, &partners).registers(&order);
                 let late = late.filter(|late| !dearest || late.0 <= room);
-                let kept = piece.peak(&order, &keeping);
+                let kept = Allocator::new(&piece, &keeping, &partners).registers(&order);
                 peak = peak.map(|peak| match (late, wanted) {
                     // All that could go ahead does not fit, what goes late does.
                     (Some((late, kept)), Some(wanted)) if late <= room && wanted > room => {

@@ -387,6 +387,30 @@ fn special_registers_are_kept_where_there_is_room() {
     }
 }
 
+/// Arguments that are added to what a loaded value makes are fetched while it is loaded, all of them. Numbers of ptxas
+/// 13.5.
+#[test]
+fn arguments_are_fetched_while_others_are_loaded() {
+    for (count, ptxas) in
+        [(1, 12_u32), (2, 14), (3, 16), (4, 18), (5, 20), (6, 22), (7, 22), (8, 24)]
+    {
+        let of = |line: &dyn Fn(u32) -> String| (0..count).map(line).collect::<String>();
+        let sum = |i: u32| {
+            let (argument, own) = (40 + i, 60 + i);
+            format!("add.s64 %rd{own}, %rd{argument}, %rd2; red.global.add.u32 [%rd{own}], %r1;\n")
+        };
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p[8]) {{\n\
+             .reg .b64 %rd<90>; .reg .b32 %r<9>;\n{}mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, 4;\n\
+             ld.global.u32 %r2, [%rd1]; and.b32 %r3, %r2, 255; mul.wide.u32 %rd2, %r3, 4;\n{}ret; }}\n",
+            of(&|i| format!("ld.param.u64 %rd{}, [p+{}];\n", 40 + i, 8 * i)),
+            of(&sum)
+        );
+        let found = estimate_on(&text, "k", "H200").0;
+        assert!(found.abs_diff(ptxas) <= 2, "{count}: {found}, ptxas {ptxas}");
+    }
+}
+
 /// Addresses in local memory have 32 bits, whatever the text says. Numbers of ptxas 13.5.
 #[test]
 fn local_addresses_take_one_word() {
