@@ -102,7 +102,7 @@ pub(super) fn source(lines: &[SourceLine], report: &Report) -> String {
     let largest = busy.iter().map(|l| l.clocks).max().unwrap_or(1) as f64 / total;
     busy.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     let mut out = String::from(
-        "<section><h2>Source, line by line</h2><p class=\"note\">As the module's .loc directives say.</p><div class=\"scroll\"><table><tr><th class=\"n\">line</th><th>time</th><th class=\"n\">issued</th><th class=\"n\">PTX</th><th>waits for</th><th class=\"n\">transactions</th><th class=\"n\">conflicts</th><th>text</th></tr>",
+        "<section><h2>Source, line by line</h2><p class=\"note\">As the module's .loc directives say.</p><div class=\"scroll\"><table class=\"source\"><tr><th class=\"n\">line</th><th>time</th><th class=\"n\">issued</th><th class=\"n\">PTX</th><th>waits for</th><th class=\"n\">transactions</th><th class=\"n\">conflicts</th><th>text</th></tr>",
     );
     let mut file = None;
     let number = |n: u64| if n == 0 { String::new() } else { count(n) };
