@@ -266,8 +266,14 @@ fn the_page_is_self_contained() {
     for outside in ["http:", "https:", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside}");
     }
-    for part in ["Roofline", "Timeline of one SM", "Access patterns", "Occupancy over block sizes"]
-    {
+    for part in [
+        "Roofline",
+        "Memory, level by level",
+        "Instruction mix",
+        "Timeline of one SM",
+        "Access patterns",
+        "Occupancy over block sizes",
+    ] {
         assert!(page.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
     for tag in ["svg", "section", "table", "div", "figure", "article"] {

@@ -7,6 +7,7 @@ mod roofline;
 mod svg;
 mod table;
 mod timeline;
+mod totals;
 
 use std::fmt::Write;
 
@@ -61,6 +62,7 @@ fn article(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> Str
         escape(&note),
         time_section(report)
     );
+    out.push_str(&totals::draw(report));
     out.push_str(&advice(&launch.advice, index));
     if let Some((picture, note)) = timeline::draw(report) {
         let _ = write!(
