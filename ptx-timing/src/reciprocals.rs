@@ -79,18 +79,18 @@ pub(crate) fn share(
         let goes = |l: &Range<usize>| loops.iter().zip(&held).any(|(a, held)| a == l && !held);
         let always = |l: &&Range<usize>| l.start > 0 && blocks[l.start] == blocks[i] && goes(l);
         if let Some(around) = inside.filter(always).filter(|l| same(divisor, (*l).clone())) {
-            let found = ahead.iter().find(|a| (a.0, a.1) == (around.start, divisor));
-            let constants = found.map_or(words.len() as Register, |a| a.2);
-            if constants as usize == words.len() {
+            let known = ahead.iter().find(|a| (a.0, a.1) == (around.start, divisor));
+            let constants = known.map(|a| a.2).unwrap_or_else(|| {
+                let constants = words.len() as Register;
                 let signed = facts[i].instruction.class == Class::IntDivSigned;
                 words.push(if signed { SIGNED_CONSTANTS } else { CONSTANTS });
                 kept.push((constants, around.clone()));
                 ahead.push((around.start, divisor, constants));
-                let before = facts[..around.start].iter_mut().rev().find(|f| !f.folded);
-                if let Some(before) = before {
+                if let Some(before) = facts[..around.start].iter_mut().rev().find(|f| !f.folded) {
                     before.instruction.extra_slots += RECIPROCAL;
                 }
-            }
+                constants
+            });
             facts[i].instruction.reads.push(constants);
         } else if !earlier[n] {
             continue;
