@@ -13,6 +13,7 @@ pub mod occupancy;
 pub mod profile;
 pub mod source;
 pub mod text;
+mod totals;
 pub mod trace;
 
 pub use advice::{Finding, advise};

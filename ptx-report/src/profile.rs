@@ -10,6 +10,7 @@ use crate::advice::{Finding, clocks};
 use crate::number::{bytes, count, extent, percent, plural, prefixed, significant, time};
 use crate::source::{self, SourceLine, main_stall, one_line, short, total_clocks};
 use crate::text::{Cell, Paint, Style, Table, bar, wrap};
+use crate::totals;
 
 /// One profiled launch: what `ptxrun profile --json` writes and `ptxrun compare` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,7 @@ pub fn text(launch: &ProfiledLaunch, all: bool, paint: Paint) -> String {
     let mut out = headline(report, paint);
     out.push_str(&summary(report, paint));
     let _ = writeln!(out, "\n{}", wrap(&limit_sentence(report), 96, "  ").trim_end());
+    out.push_str(&totals::text(report, paint));
     out.push_str(&stall_table(report, paint));
     out.push_str(&line_table(report, all, paint));
     out.push_str(&source_table(&launch.source, report, all, paint));
@@ -227,14 +229,21 @@ fn summary(report: &Report, paint: Paint) -> String {
             ),
         );
     }
-    for (name, cache) in [("L1", &m.l1), ("L2", &m.l2)] {
+    for (name, cache, unit) in totals::caches(report) {
         if let Some(rate) = cache.read_hit_rate() {
             row(
                 name,
                 format!("{} hits", percent(rate)),
-                format!("of {} sectors read", count(cache.read_hits + cache.read_misses)),
+                format!("of {} {unit} read", count(cache.read_hits + cache.read_misses)),
             );
         }
+    }
+    if s.tensor_operations > 0 {
+        row(
+            "tensor cores",
+            format!("{}OP/s", prefixed(s.tensor_gflops * 1e9)),
+            format!("{} operations of matrix products", count(s.tensor_operations)),
+        );
     }
     for (name, operations, rate, peak) in [
         ("single precision", s.f32_operations, s.f32_gflops, Some(d.peak_f32_gflops)),

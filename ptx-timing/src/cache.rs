@@ -44,6 +44,16 @@ pub struct CacheCounts {
     pub written_back: u64,
 }
 
+impl std::ops::AddAssign for CacheCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.read_hits += other.read_hits;
+        self.read_misses += other.read_misses;
+        self.write_hits += other.write_hits;
+        self.write_misses += other.write_misses;
+        self.written_back += other.written_back;
+    }
+}
+
 impl CacheCounts {
     /// The counts of so many times the accesses.
     pub(crate) fn scaled(self, times: f64) -> Self {

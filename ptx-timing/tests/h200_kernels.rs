@@ -199,7 +199,10 @@ fn compare(kernels: &serde_json::Value, simulated: Vec<(String, Outcome)>, bound
             "{id:22} {:7} cycles, recorded {real:7.0}, ratio {ratio:.2}; {}",
             r.cycles, r.bound
         );
-        let accesses = r.l2.read_hits + r.l2.read_misses + r.l2.write_hits + r.l2.write_misses;
+        let accesses = r.caches.l2.read_hits
+            + r.caches.l2.read_misses
+            + r.caches.l2.write_hits
+            + r.caches.l2.write_misses;
         if id.starts_with("vecadd") || id.starts_with("stride") || id.starts_with("transpose") {
             assert_eq!(accesses as f64, counter("lts__t_sectors_srcunit_tex.sum"), "{id}: sectors");
         }

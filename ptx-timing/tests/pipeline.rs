@@ -240,7 +240,7 @@ fn copies_are_limited_by_device_memory() {
         assert_eq!(r.dram_read, half, "{name}");
         if p.l2.is_some() {
             // As counted on an H200: every sector misses once, though it came with its neighbour.
-            assert_eq!(r.l2.read_misses * 32, half, "{name}");
+            assert_eq!(r.caches.l2.read_misses * 32, half, "{name}");
         }
         if p.l2.is_none() {
             assert_eq!(r.dram_written, half, "{name}");

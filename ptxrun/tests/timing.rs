@@ -211,6 +211,46 @@ fn a_launch_is_profiled() {
     });
 }
 
+/// Text, JSON and page say the same numbers.
+#[test]
+fn text_data_and_page_agree() {
+    let folder = Folder::new("agree");
+    let file = folder.file("report.html");
+    let text = tile(&["--html", &file]).stdout;
+    let page = std::fs::read_to_string(&file).unwrap();
+    let report = tile(&["--json"]).json()["launches"][0]["report"].clone();
+    let three = |n: &Value| ptx_report::number::significant(n.as_f64().unwrap());
+    let share = |n: &Value| ptx_report::number::percent(n.as_f64().unwrap());
+    let count = |n: &Value| ptx_report::number::count(n.as_u64().unwrap());
+    let both = |number: &str, beside: &str| {
+        let lines = |text: &str, end: &str| {
+            text.split(end).any(|line| line.contains(beside) && line.contains(number))
+        };
+        assert!(lines(&text, "\n"), "{beside} {number} in {text}");
+        assert!(lines(&page, "</b>") || lines(&page, "</tr>"), "{beside} {number} in the page");
+    };
+    let scheduler = &report["scheduler"];
+    both(&three(&scheduler["theoretical_warps"]), "warps that fit");
+    both(&three(&scheduler["active_warps"]), "active warps");
+    both(&three(&scheduler["eligible_warps"]), "eligible warps");
+    both(&three(&scheduler["issued"]), "issued");
+    let idle =
+        format!("In {} of its clocks no warp could issue.", share(&scheduler["no_eligible"]));
+    assert!(text.contains(&idle) && page.contains(&idle), "{idle}");
+    for unit in report["units"].as_array().unwrap().iter().take(4) {
+        both(&share(&unit["share"]), unit["name"].as_str().unwrap());
+    }
+    let operations = report["operations"].as_array().unwrap();
+    assert!(operations.len() >= 4, "{operations:?}");
+    for o in operations {
+        let name = format!("{} {}", o["space"].as_str().unwrap(), o["kind"].as_str().unwrap());
+        both(&count(&o["requests"]), &name);
+    }
+    for reason in report["stalls"].as_object().unwrap().keys() {
+        assert!(page.contains(&format!("bg-{reason}")), "{reason}");
+    }
+}
+
 #[test]
 fn several_devices_make_a_table() {
     let devices = "8800 GTX, GTX 280,M2090,K20X,H200";
@@ -268,8 +308,13 @@ fn the_page_is_self_contained() {
     }
     for part in [
         "Roofline",
+        "Speed of light",
         "Memory, level by level",
+        "Schedulers",
         "Instruction mix",
+        "Launch",
+        "Memory by operation",
+        "Activity over time",
         "Timeline of one SM",
         "Access patterns",
         "Occupancy over block sizes",

@@ -1,6 +1,7 @@
 //! `ptxrun profile --html`: one self-contained page. Style, script and pictures are inside it; it
 //! loads nothing.
 
+mod activity;
 mod curve;
 mod pattern;
 mod roofline;
@@ -17,6 +18,7 @@ use crate::advice::Finding;
 use crate::number::{bytes, count, extent, percent, plural, prefixed, significant, time};
 use crate::profile::{ProfiledLaunch, limit_sentence};
 use crate::source::{short, total_clocks};
+use crate::totals::units;
 use svg::escape;
 
 /// Bytes that a page should not exceed; launches beyond it are shown without pictures and lines.
@@ -58,12 +60,20 @@ fn article(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> Str
     let (roof, note) = roofline::draw(report);
     let _ = write!(
         out,
-        "<div class=\"two\"><section><h2>Roofline</h2><p class=\"note\">{}</p>{roof}</section>{}</div>",
+        "<div class=\"two\"><section><h2>Roofline</h2><p class=\"note\">{}</p>{roof}</section><div>{}{}</div></div>",
         escape(&note),
-        time_section(report)
+        time_section(report),
+        units_section(report)
     );
     out.push_str(&totals::draw(report));
     out.push_str(&advice(&launch.advice, index));
+    if let Some((picture, note)) = activity::draw(report) {
+        let _ = write!(
+            out,
+            "<section><h2>Activity over time</h2><p class=\"note\">{}</p>{picture}</section>",
+            escape(&note)
+        );
+    }
     if let Some((picture, note)) = timeline::draw(report) {
         let _ = write!(
             out,
@@ -181,6 +191,12 @@ fn cards(report: &Report) -> String {
         Some(m.dram_share),
         &format!("{} of {}B/s", percent(m.dram_share), prefixed(d.dram_gbps * 1e9)),
     );
+    if s.tensor_operations > 0 {
+        let busy = report.pipes.iter().find(|pipe| pipe.name == "tensor").map(|pipe| pipe.busy);
+        let note = busy.map_or_else(String::new, |b| format!("its pipe is {} busy", percent(b)));
+        let rate = format!("{}OP/s", prefixed(s.tensor_gflops * 1e9));
+        card(&mut out, "Tensor cores", &rate, busy, &note);
+    }
     for (name, operations, rate, peak) in [
         ("Single precision", s.f32_operations, s.f32_gflops, Some(d.peak_f32_gflops)),
         ("Double precision", s.f64_operations, s.f64_gflops, d.peak_f64_gflops),
@@ -214,7 +230,7 @@ fn cards(report: &Report) -> String {
     format!("<div class=\"cards\" style=\"--columns:{columns}\">{out}</div>")
 }
 
-/// What the clocks of warps go into, and how busy the pipes are.
+/// What the clocks of warps go into.
 fn time_section(report: &Report) -> String {
     let total = total_clocks(report) as f64;
     let mut parts: Vec<(&str, String, f64)> = vec![(
@@ -247,23 +263,17 @@ fn time_section(report: &Report) -> String {
         );
     }
     out.push_str("</ul>");
-    let mut pipes: Vec<_> = report.pipes.iter().filter(|p| p.busy > 0.0005).collect();
-    pipes.sort_by(|a, b| b.busy.total_cmp(&a.busy));
-    if !pipes.is_empty() {
-        out.push_str("<div class=\"bars\">");
-        for pipe in pipes.into_iter().take(6) {
-            let _ = write!(
-                out,
-                "<span>{} pipe</span><div class=\"meter\"><i style=\"width:{:.1}%\"></i></div><b>{}</b>",
-                escape(&pipe.name),
-                pipe.busy.clamp(0.0, 1.0) * 100.0,
-                percent(pipe.busy)
-            );
-        }
-        out.push_str("</div>");
-    }
     out.push_str("</section>");
     out
+}
+
+/// How much of what can be saturated is in use.
+fn units_section(report: &Report) -> String {
+    let units = units(report).map(|unit| (unit.name.clone(), percent(unit.share), unit.share));
+    format!(
+        "<section><h2>Speed of light</h2><p class=\"note\">Share in use of what can be saturated; of device memory, of what a perfectly coalesced stream reaches.</p>{}</section>",
+        totals::bars(units)
+    )
 }
 
 fn legend() -> String {

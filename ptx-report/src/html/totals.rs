@@ -1,43 +1,90 @@
-//! What moved between the levels of memory, and which instructions were issued.
+//! What moved between the levels of memory, what the schedulers did, which instructions were issued, and the launch.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptx_timing::Report;
-use ptx_timing::report::CacheInfo;
 
 use super::svg::escape;
 use crate::number::{bytes, count, percent, prefixed};
+use crate::totals::{
+    OPERATIONS, OPERATIONS_NOTE, Share, cache, caches, launch, mix, no_eligible, operations,
+    scheduler,
+};
 
-/// Classes of instructions that are shown.
-const CLASSES: usize = 8;
-
-/// Both sections, side by side.
+/// The sections, two in a row.
 pub(super) fn draw(report: &Report) -> String {
-    format!("<div class=\"two\">{}{}</div>", memory(report), mix(report))
+    let slots: u64 = report.lines.iter().map(|l| l.issue_slots).sum();
+    let mixed = format!("{} issue slots, by timing class.", count(slots));
+    let mix = mix(report).into_iter().map(|(name, _, share)| (name, percent(share), share));
+    format!(
+        "<div class=\"two\"><div>{}{}</div><div>{}{}</div></div>{}",
+        memory(report),
+        section(
+            "Schedulers",
+            &format!("Warps of one scheduler in a clock, on average. {}", no_eligible(report)),
+            scheduler(report)
+        ),
+        section("Instruction mix", &mixed, mix),
+        launch_section(report),
+        operations_section(report),
+    )
+}
+
+/// A section of bars.
+fn section(title: &str, note: &str, rows: impl IntoIterator<Item = Share>) -> String {
+    let note = escape(note);
+    format!("<section><h2>{title}</h2><p class=\"note\">{note}</p>{}</section>", bars(rows))
+}
+
+/// Rows with a bar each.
+pub(super) fn bars(rows: impl IntoIterator<Item = Share>) -> String {
+    let mut out = String::from("<div class=\"bars\">");
+    for (name, number, share) in rows {
+        let _ = write!(
+            out,
+            "<span>{}</span><div class=\"meter\"><i style=\"width:{:.1}%\"></i></div><b>{}</b>",
+            escape(&name),
+            share.clamp(0.0, 1.0) * 100.0,
+            escape(&number)
+        );
+    }
+    out.push_str("</div>");
+    out
 }
 
 /// The levels from an SM to device memory, with what each was asked for.
 fn memory(report: &Report) -> String {
     let (m, d) = (&report.memory, &report.device);
     let mut out = String::from(
-        "<section><h2>Memory, level by level</h2><p class=\"note\">Sectors that each level was asked for, and what it had. What L1 lacks goes to L2, what L2 lacks to device memory.</p><ul class=\"levels\">",
+        "<section><h2>Memory, level by level</h2><p class=\"note\">What each level was asked for, and what it had. What L1 lacks goes to L2, what L2 lacks to device memory.</p><ul class=\"levels\">",
     );
     let mut level = |name: &str, lines: &[String]| {
         let lines: String = lines.iter().map(|l| format!("<span>{}</span>", escape(l))).collect();
         let _ = write!(out, "<li><b>{}</b>{lines}</li>", escape(name));
     };
-    level(
-        "SMs",
-        &[format!(
-            "{} asked for in global memory, {} moved",
-            bytes(m.global_bytes_used),
-            bytes(m.global_bytes_moved)
-        )],
-    );
-    level("L1", &cache(&m.l1));
-    if d.l2_bytes.is_some() {
-        level("L2", &cache(&m.l2));
+    let mut sms = vec![format!(
+        "{} asked for in global memory, {} moved",
+        bytes(m.global_bytes_used),
+        bytes(m.global_bytes_moved)
+    )];
+    let (steps, conflicts) = report
+        .operations
+        .iter()
+        .fold((0, 0), |(steps, conflicts), o| (steps + o.wavefronts, conflicts + o.conflicts));
+    if steps > 0 {
+        let (steps, conflicts) = (count(steps), count(conflicts));
+        sms.push(format!("{steps} steps in shared memory, {conflicts} of them conflicts"));
+    }
+    level("SMs", &sms);
+    for (name, info, unit) in caches(report) {
+        let mut lines = cache(info, unit);
+        match name {
+            "L1" | "L2" if lines.is_empty() => lines.push("not used".to_owned()),
+            _ => {}
+        }
+        if !lines.is_empty() && (name != "L2" || d.l2_bytes.is_some()) {
+            level(name, &lines);
+        }
     }
     level(
         "Device memory",
@@ -50,72 +97,34 @@ fn memory(report: &Report) -> String {
     out
 }
 
-/// What a cache was asked for, by operation, and how often it had it.
-fn cache(info: &CacheInfo) -> Vec<String> {
-    let line = |what: &str, hits: u64, misses: u64| match hits + misses {
-        0 => None,
-        all => {
-            let share = percent(hits as f64 / all as f64);
-            Some(format!("{} sectors {what}, {share} of them hits", count(all)))
-        }
-    };
-    let mut lines: Vec<String> = [
-        line("read", info.read_hits, info.read_misses),
-        line("written", info.write_hits, info.write_misses),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if info.written_back > 0 {
-        lines.push(format!("{} sectors written back", count(info.written_back)));
+fn launch_section(report: &Report) -> String {
+    let mut out = String::from("<section><h2>Launch</h2><table class=\"plain\">");
+    for (name, value) in launch(report) {
+        let _ = write!(out, "<tr><td>{name}</td><td class=\"wrap\">{}</td></tr>", escape(&value));
     }
-    if lines.is_empty() {
-        lines.push("not used".to_owned());
-    }
-    lines
-}
-
-/// The classes of instructions that most of the issue slots went to.
-fn mix(report: &Report) -> String {
-    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-    for line in report.lines.iter().filter(|l| l.issue_slots > 0) {
-        *classes.entry(&line.class).or_default() += line.issue_slots;
-    }
-    let all: u64 = classes.values().sum();
-    let mut classes: Vec<(&str, u64)> = classes.into_iter().collect();
-    classes.sort_by_key(|(name, slots)| (std::cmp::Reverse(*slots), *name));
-    let rest: u64 = classes.iter().skip(CLASSES).map(|c| c.1).sum();
-    classes.truncate(CLASSES);
-    if rest > 0 {
-        classes.push(("all others", rest));
-    }
-    let mut out = format!(
-        "<section><h2>Instruction mix</h2><p class=\"note\">{} issue slots of the simulated blocks, by timing class.</p><div class=\"bars\">",
-        count(all)
-    );
-    for (name, slots) in classes {
-        let share = slots as f64 / all.max(1) as f64;
-        let _ = write!(
-            out,
-            "<span>{}</span><div class=\"meter\"><i style=\"width:{:.1}%\"></i></div><b>{}</b>",
-            escape(name),
-            share * 100.0,
-            percent(share)
-        );
-    }
-    out.push_str("</div></section>");
+    out.push_str("</table></section>");
     out
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cache_tells_what_it_was_asked_for() {
-        let info =
-            CacheInfo { read_hits: 1, read_misses: 3, written_back: 2, ..CacheInfo::default() };
-        assert_eq!(cache(&info), ["4 sectors read, 25.0 % of them hits", "2 sectors written back"]);
-        assert_eq!(cache(&CacheInfo::default()), ["not used"]);
+fn operations_section(report: &Report) -> String {
+    let rows = operations(report);
+    if rows.is_empty() {
+        return String::new();
     }
+    let mut out = format!(
+        "<section><h2>Memory by operation</h2><p class=\"note\">{}</p><div class=\"scroll whole\"><table><tr>",
+        escape(OPERATIONS_NOTE)
+    );
+    let class = |heading: &str| if heading.starts_with('>') { " class=\"n\"" } else { "" };
+    for heading in OPERATIONS {
+        let _ = write!(out, "<th{}>{}</th>", class(heading), heading.trim_start_matches('>'));
+    }
+    for row in rows {
+        out.push_str("</tr><tr>");
+        for (heading, cell) in OPERATIONS.iter().zip(row) {
+            let _ = write!(out, "<td{}>{}</td>", class(heading), escape(&cell));
+        }
+    }
+    out.push_str("</tr></table></div></section>");
+    out
 }

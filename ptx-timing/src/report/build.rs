@@ -6,7 +6,7 @@ use super::place::Lines;
 use super::{
     BranchInfo, CacheInfo, DeviceInfo, LaunchInfo, Limiter, LimiterKind, Line, MemoryInfo,
     MemoryLine, MemorySpace, OccupancyInfo, OccupancyPoint, PipeInfo, RegistersFrom, Report,
-    Samples, SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION,
+    Samples, SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION, totals,
 };
 use crate::cache::CacheCounts;
 use crate::code::KernelCode;
@@ -36,6 +36,7 @@ pub(crate) struct Inputs<'a> {
 pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
     let Inputs { profile, program, outcome, needs, .. } = *inputs;
     let blocks = inputs.grid.iter().map(|n| u64::from(*n)).product();
+    let lines = lines(inputs);
     Report {
         version: VERSION,
         kernel: program.functions.first().map_or_else(String::new, |f| f.name.clone()),
@@ -56,6 +57,10 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
         occupancy: occupancy_info(&outcome.occupancy),
         occupancy_by_block: occupancy::table(profile, needs).iter().map(point).collect(),
         memory: memory(inputs),
+        operations: totals::operations(&lines),
+        units: totals::units(inputs),
+        scheduler: totals::scheduler(inputs),
+        activity: totals::activity(inputs),
         pipes: outcome
             .pipe_use
             .iter()
@@ -67,7 +72,7 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
             blocks: s.blocks,
             relative_error: s.relative_error,
         }),
-        lines: lines(inputs),
+        lines,
         timeline: outcome.recording.as_ref().map(|recording| timeline(inputs, recording)),
     }
 }
@@ -118,6 +123,7 @@ fn summary(inputs: &Inputs<'_>) -> Summary {
         f32_operations += single * counts.thread_instructions;
         f64_operations += double * counts.thread_instructions;
     }
+    let tensor_operations = tensor_operations(inputs);
     let nanoseconds = outcome.cycles.max(1) as f64 / profile.clock.sm_mhz * 1e3;
     let total = &outcome.total;
     Summary {
@@ -134,12 +140,34 @@ fn summary(inputs: &Inputs<'_>) -> Summary {
         lanes_per_instruction: total.thread_instructions as f64 / total.issues.max(1) as f64,
         achieved_occupancy: outcome.achieved_occupancy,
         waves: outcome.waves,
-        tail: None,
+        tail: Some(outcome.tail),
         f32_operations,
         f64_operations,
+        tensor_operations,
         f32_gflops: f32_operations as f64 / nanoseconds,
         f64_gflops: f64_operations as f64 / nanoseconds,
+        tensor_gflops: tensor_operations as f64 / nanoseconds,
     }
+}
+
+/// Two for each multiply-add of the matrix products that warps issued, or groups of four warps.
+fn tensor_operations(inputs: &Inputs<'_>) -> u64 {
+    let Inputs { program, code, outcome, .. } = *inputs;
+    let mut sum = 0;
+    for (f, function) in program.functions.iter().enumerate() {
+        for (i, inst) in function.insts.iter().enumerate() {
+            let Some(pc) = code.pc(f as u32, i as u32).map(|pc| pc as usize) else { continue };
+            let warps = match code.code.instructions[pc].class {
+                Class::MmaSmall | Class::MmaLarge | Class::MmaF64 => 1,
+                Class::MmaWarpgroup => 4,
+                _ => continue,
+            };
+            let shape = program.matches[inst.opcode as usize].shape();
+            let each = shape.map_or(0, |s| 2 * s.m * s.n * s.k) as u64;
+            sum += outcome.per_pc.get(pc).map_or(0, |counts| counts.issues) * each / warps;
+        }
+    }
+    sum
 }
 
 /// Single and double operations of one lane.
@@ -228,8 +256,10 @@ fn memory(inputs: &Inputs<'_>) -> MemoryInfo {
         dram_share: dram_gbps / profile.dram.bandwidth_gbps,
         global_bytes_used: used,
         global_bytes_moved: moved,
-        l1: cache(outcome.l1),
-        l2: cache(outcome.l2),
+        l1: cache(outcome.caches.l1),
+        l2: cache(outcome.caches.l2),
+        constant: cache(outcome.caches.constant),
+        texture: cache(outcome.caches.texture),
     }
 }
 
@@ -302,6 +332,7 @@ fn lines(inputs: &Inputs<'_>) -> Vec<Line> {
                     width: counts.width,
                     requests: counts.requests,
                     transactions: counts.sectors,
+                    hits: counts.hits,
                     transactions_per_request: ratio(counts.sectors, counts.requests)
                         .filter(|x| *x > 0.0),
                     ideal_per_request: ratio(counts.ideal_sectors, counts.requests)

@@ -7,6 +7,7 @@ mod build;
 mod place;
 mod sample;
 pub(crate) mod timeline;
+mod totals;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub use crate::sim::report::Stall;
 pub(crate) use build::{Inputs, build};
 pub(crate) use sample::Samples;
 pub use timeline::{IssueSpan, Timeline, WarpTimeline};
+pub use totals::{ActivitySpan, OperationInfo, SchedulerInfo, UnitInfo};
 
 /// Format version of serialised reports.
 pub const VERSION: u32 = 1;
@@ -46,8 +48,20 @@ pub struct Report {
     pub occupancy_by_block: Vec<OccupancyPoint>,
     /// Caches and device memory.
     pub memory: MemoryInfo,
+    /// What instructions asked memory for, by space and operation.
+    #[serde(default)]
+    pub operations: Vec<OperationInfo>,
     /// Execution and memory pipes.
     pub pipes: Vec<PipeInfo>,
+    /// Everything that can be saturated, the most used first: pipes, issue slots, L2, device memory.
+    #[serde(default)]
+    pub units: Vec<UnitInfo>,
+    /// What a scheduler did.
+    #[serde(default)]
+    pub scheduler: SchedulerInfo,
+    /// What the device did over time, in spans of one length, of the simulated part of the grid.
+    #[serde(default)]
+    pub activity: Vec<ActivitySpan>,
     /// Stalls of all instructions.
     pub stalls: Stalls,
     /// Set when only part of the grid was simulated.
@@ -151,10 +165,16 @@ pub struct Summary {
     pub f32_operations: u64,
     /// Double-precision operations.
     pub f64_operations: u64,
+    /// Operations of the tensor pipe, a multiply-add counting as two; those of sparse products with zeros included.
+    #[serde(default)]
+    pub tensor_operations: u64,
     /// Single-precision rate over the time without launch cost.
     pub f32_gflops: f64,
     /// Double-precision rate.
     pub f64_gflops: f64,
+    /// Rate of the tensor pipe.
+    #[serde(default)]
+    pub tensor_gflops: f64,
 }
 
 /// What limits the kernel most.
@@ -241,6 +261,12 @@ pub struct MemoryInfo {
     pub l1: CacheInfo,
     /// Second-level cache, in sectors.
     pub l2: CacheInfo,
+    /// Constant caches of all SMs, in lines.
+    #[serde(default)]
+    pub constant: CacheInfo,
+    /// Texture caches of all SMs, in sectors.
+    #[serde(default)]
+    pub texture: CacheInfo,
 }
 
 /// Counts of a cache in sectors (lines on 2.x).
@@ -349,6 +375,9 @@ pub struct MemoryLine {
     /// Global, local, texture: transactions (sectors, lines on 2.x, segments on 1.x).
     /// Constant: distinct addresses.
     pub transactions: u64,
+    /// Those of loads that the SM's own cache had: L1 or the texture cache.
+    #[serde(default)]
+    pub hits: u64,
     /// Transactions of a request on average.
     pub transactions_per_request: Option<f64>,
     /// The fewest that the bytes in use would need, on average.
@@ -373,7 +402,7 @@ pub struct MemoryLine {
 }
 
 /// Memory space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)]
 pub enum MemorySpace {

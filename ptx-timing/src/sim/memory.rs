@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use super::port::{Port, WayIn};
-use super::report::PcCounts;
+use super::report::{CacheUse, PcCounts};
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
 use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of, sm_spread};
-use crate::cache::{Cache, CacheCounts, Evicted};
+use crate::cache::{Cache, Evicted};
 use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
 use crate::profile::{Atomics, CacheLevel, Profile};
@@ -189,19 +189,18 @@ impl<'a> Memory<'a> {
         self.l2_reads.busy.max(writes) as f64 / FRACTION as f64
     }
 
-    /// Counts of L1, summed over SMs, and of L2.
-    pub fn cache_counts(&self) -> (CacheCounts, CacheCounts) {
-        let mut l1 = CacheCounts::default();
+    /// Counts of the caches, those of the SMs added up.
+    pub fn cache_counts(&self) -> CacheUse {
+        let mut all = CacheUse::default();
         for sm in &self.sms {
-            if let Some(c) = sm.l1.as_ref().map(Cache::counts) {
-                l1.read_hits += c.read_hits;
-                l1.read_misses += c.read_misses;
-                l1.write_hits += c.write_hits;
-                l1.write_misses += c.write_misses;
-                l1.written_back += c.written_back;
-            }
+            let counts =
+                |cache: &Option<Cache>| cache.as_ref().map(Cache::counts).unwrap_or_default();
+            all.l1 += counts(&sm.l1);
+            all.texture += counts(&sm.texture);
+            all.constant += sm.constant.counts();
         }
-        (l1, self.l2.as_ref().map(Cache::counts).unwrap_or_default())
+        all.l2 = self.l2.as_ref().map(Cache::counts).unwrap_or_default();
+        all
     }
 
     /// One access of one warp, issued by `sm` at `now`; returns when a dependent instruction can issue, and how long the
@@ -285,6 +284,7 @@ impl<'a> Memory<'a> {
                 Some(cache) => !cache.read_line(address, part.sectors).hit & part.sectors,
                 None => part.sectors,
             };
+            counts.hits += u64::from((part.sectors & !missing).count_ones());
             if missing != 0 {
                 let missing = Part { sectors: missing, bytes: bytes_of(missing), ..*part };
                 done = done.max(self.beyond_l1(sm, now, &missing, address, counts));
@@ -320,6 +320,7 @@ impl<'a> Memory<'a> {
             // A line that hits may still be on its way.
             let mut at = (start + hit_latency).max(lookup.ready);
             let missing = mask & !lookup.hit;
+            counts.hits += u64::from((mask & lookup.hit).count_ones());
             if missing != 0 {
                 let asked = match lined {
                     true => *part,

@@ -5,6 +5,8 @@
 //! order, which keeps the queues of L2 and device memory honest. There is no randomness: the same
 //! input gives the same report.
 
+mod access;
+pub(crate) mod activity;
 mod distributor;
 mod error;
 mod known_waits;
@@ -31,12 +33,13 @@ use std::rc::Rc;
 
 pub use error::SimulateError;
 pub use record::Recording;
-pub use report::{Bound, Outcome, PcCounts, Sampling, Stall};
+pub use report::{Bound, CacheUse, Outcome, PcCounts, Sampling, Schedulers, Stall};
 
 use crate::event::{BlockSource, Code};
 use crate::occupancy::{BlockNeeds, Occupancy, l1_bytes, occupancy};
 use crate::profile::Profile;
 use crate::schedule::Schedule;
+use activity::Mark;
 use distributor::Distributor;
 use memory::Memory;
 use operands::OperandPorts;
@@ -118,6 +121,7 @@ where
         strata,
         samples: config.max_blocks.or(config.max_instructions).is_some(),
         emptying: false,
+        idle_from: u64::MAX,
         traced: 0,
         warps_per_block: occupancy.warps_per_block,
         replacement: profile.launch.replacement(occupancy.warps_per_block),
@@ -161,6 +165,8 @@ struct Grid {
     samples: bool,
     /// Whether a block has ended behind which none came.
     emptying: bool,
+    /// When the first SM had no block left.
+    idle_from: u64,
     /// Instructions of the blocks so far.
     traced: u64,
     warps_per_block: u32,
@@ -188,6 +194,9 @@ impl Grid {
         };
         let Some((block, stratum)) = self.strata.next() else {
             if let Some((ended, _)) = freed {
+                if self.sms[sm].resident_blocks() == 0 {
+                    self.idle_from = self.idle_from.min(ended);
+                }
                 chip.noticed = chip.noticed.max(chip.distributor.start(ended, self.replacement));
             }
             if self.samples && !std::mem::replace(&mut self.emptying, true) {
@@ -239,9 +248,7 @@ impl Grid {
             let all_at = slice_end - TIME_SLICE;
             chip.memory.all_at(all_at + TIME_SLICE / 2);
             chip.distributor.all_at = all_at;
-            if self.samples {
-                self.observed.progress.note(start, chip.slots);
-            }
+            self.observed.progress.note(start, || mark(start, &self.sms, chip));
             self.sms[index].warm(slice_end, &chip.memory);
             let mut time = Some(start);
             while let Some(now) = time.filter(|t| *t < slice_end) {
@@ -265,6 +272,13 @@ impl Grid {
         }
         Ok(())
     }
+}
+
+/// What the device has done by a clock.
+fn mark(clock: u64, sms: &[Sm], chip: &Chip<'_>) -> Mark {
+    let (read, written) = chip.memory.dram_bytes();
+    let blocks = sms.iter().map(|sm| u64::from(sm.resident_blocks())).sum();
+    Mark { clock, slots: chip.slots, dram: read + written, blocks }
 }
 
 fn finish(
@@ -293,6 +307,7 @@ fn finish(
     let rest = rest.max(shared * (growth - 1.0));
     let more = rest.round() as u64;
     let cycles = simulated_cycles + more;
+    let idle = simulated_cycles.saturating_sub(grid.idle_from) as f64;
     // SMs do nothing while the device notices that their last blocks ended.
     let elapsed_cycles =
         cycles.max(chip.noticed + more) + u64::from(profile.launch.overhead_cycles);
@@ -305,8 +320,7 @@ fn finish(
     let active_clocks: u64 = grid.sms.iter().map(|s| s.last_end).sum();
     let sm_clocks: u64 = grid.sms.iter().map(Sm::active_clocks).sum();
     let l2_busy = chip.memory.l2_busy();
-    let (l1, l2) = chip.memory.cache_counts();
-    let (l1, l2) = (l1.scaled(growth), l2.scaled(growth));
+    let caches = chip.memory.cache_counts().map(|counts| counts.scaled(growth));
     let [dram_read, dram_written] = [read, written].map(|n| (n as f64 * growth) as u64);
     let clocks = simulated_cycles.max(1) as f64;
     let sms = f64::from(profile.device.multiprocessors);
@@ -334,7 +348,10 @@ fn finish(
         blocks,
         relative_error: (others.error + drift) / cycles.max(1) as f64,
     });
-    let bound = find_bound(used, &issued);
+    let scheduler_clocks = active_clocks.max(1) as f64 * schedulers;
+    let issue_clocks: u64 = grid.sms.iter().map(|s| s.issue_clocks).sum();
+    let not_selected = issued.stalls[Stall::NotSelected as usize];
+    let last = mark(simulated_cycles, &grid.sms, &chip);
     Outcome {
         cycles,
         simulated_cycles,
@@ -345,15 +362,22 @@ fn finish(
         achieved_occupancy: warp_clocks as f64
             / (active_clocks.max(1) as f64 * f64::from(occupancy.max_warps)),
         waves: blocks as f64 / resident.max(1) as f64,
+        tail: idle / cycles.max(1) as f64,
+        schedulers: Schedulers {
+            issuing: issue_clocks as f64 / scheduler_clocks,
+            eligible: (issue_clocks + not_selected) as f64 / scheduler_clocks,
+            issued: issued.issue_slots as f64 / scheduler_clocks,
+        },
         occupancy,
         total,
         per_pc,
         dram_read,
         dram_written,
-        l1,
-        l2,
+        caches,
         pipe_use,
-        bound,
+        activity: grid.observed.progress.spans(SPANS, last),
+        bound: find_bound(&used, &issued),
+        used,
         sampling,
     }
 }
@@ -378,6 +402,9 @@ fn whole_grid(
     }
     (all, if found > 0.0 { whole / found } else { 1.0 })
 }
+
+/// Spans of time that an outcome tells apart.
+const SPANS: u64 = 120;
 
 /// A resource used above this share is what limits the kernel.
 const SATURATED: f64 = 0.6;
@@ -408,9 +435,9 @@ fn used(
     used
 }
 
-fn find_bound(used: Vec<Bound>, total: &PcCounts) -> Bound {
-    if let Some(bound) = used.into_iter().next().filter(|b| b.share() >= SATURATED) {
-        return bound;
+fn find_bound(used: &[Bound], total: &PcCounts) -> Bound {
+    if let Some(bound) = used.first().filter(|b| b.share() >= SATURATED) {
+        return bound.clone();
     }
     let waiting: u64 = total.stalls.iter().sum();
     let (reason, clocks) = Stall::ALL

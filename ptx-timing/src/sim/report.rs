@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::activity::Mark;
 use crate::cache::CacheCounts;
 use crate::occupancy::Occupancy;
 
@@ -75,6 +76,8 @@ pub struct PcCounts {
     pub requests: u64,
     /// Transactions (1.x, cached 2.x) or sectors; constant loads: addresses.
     pub sectors: u64,
+    /// Those of loads that the SM's own cache had (L1 or the texture cache).
+    pub hits: u64,
     /// Bytes of these transactions.
     pub bytes: u64,
     /// Bytes that lanes asked for, lanes on one address counted once.
@@ -105,6 +108,7 @@ impl PcCounts {
         self.issue_slots += other.issue_slots;
         self.requests += other.requests;
         self.sectors += other.sectors;
+        self.hits += other.hits;
         self.bytes += other.bytes;
         self.bytes_used += other.bytes_used;
         self.ideal_sectors += other.ideal_sectors;
@@ -130,6 +134,7 @@ impl PcCounts {
             issue_slots: n(self.issue_slots),
             requests: n(self.requests),
             sectors: n(self.sectors),
+            hits: n(self.hits),
             bytes: n(self.bytes),
             bytes_used: n(self.bytes_used),
             ideal_sectors: n(self.ideal_sectors),
@@ -174,7 +179,7 @@ pub enum Bound {
 
 impl Bound {
     /// The share in use, or of waiting.
-    pub(super) fn share(&self) -> f64 {
+    pub fn share(&self) -> f64 {
         match self {
             Self::Dram(x)
             | Self::L2(x)
@@ -202,6 +207,39 @@ impl fmt::Display for Bound {
     }
 }
 
+/// What the schedulers did in a clock on average, while SMs had work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Schedulers {
+    /// Share of clocks in which one issued.
+    pub issuing: f64,
+    /// Warps that could issue, the chosen one among them.
+    pub eligible: f64,
+    /// Instructions issued, expansions counted in full.
+    pub issued: f64,
+}
+
+/// Counts of the caches, those of all SMs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheUse {
+    /// First-level caches, in sectors.
+    pub l1: CacheCounts,
+    /// Second-level cache, in sectors.
+    pub l2: CacheCounts,
+    /// Constant caches, in lines.
+    pub constant: CacheCounts,
+    /// Texture caches, in sectors.
+    pub texture: CacheCounts,
+}
+
+impl CacheUse {
+    /// The same with each count changed.
+    pub(super) fn map(self, change: impl Fn(CacheCounts) -> CacheCounts) -> Self {
+        let Self { l1, l2, constant, texture } = self;
+        let [l1, l2, constant, texture] = [l1, l2, constant, texture].map(change);
+        Self { l1, l2, constant, texture }
+    }
+}
+
 /// Result of a simulation. Counts and times are of the whole grid, estimated where only part of it was
 /// simulated.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,6 +262,10 @@ pub struct Outcome {
     pub achieved_occupancy: f64,
     /// Blocks of the grid over the blocks that all SMs hold at once.
     pub waves: f64,
+    /// Share of `cycles` that passes after the first SM has run out of blocks.
+    pub tail: f64,
+    /// What the schedulers did.
+    pub schedulers: Schedulers,
     /// Totals over all instructions.
     pub total: PcCounts,
     /// Counts per instruction, indexed like [`crate::event::Code::instructions`].
@@ -232,14 +274,16 @@ pub struct Outcome {
     pub dram_read: u64,
     /// Bytes written to device memory.
     pub dram_written: u64,
-    /// First-level caches of all SMs together.
-    pub l1: CacheCounts,
-    /// Second-level cache.
-    pub l2: CacheCounts,
+    /// Reads and writes of the caches.
+    pub caches: CacheUse,
     /// Share of clocks that each pipe was busy, by name.
     pub pipe_use: Vec<(String, f64)>,
+    /// What had been done at the ends of spans of one length, of the simulated part of the grid.
+    pub(crate) activity: Vec<Mark>,
     /// What limits the kernel.
     pub bound: Bound,
+    /// What could limit it, the most used first.
+    pub used: Vec<Bound>,
     /// Set when only part of the grid was simulated.
     pub sampling: Option<Sampling>,
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::access::access;
 use super::distributor::Distributor;
 use super::memory::Memory;
 use super::operands::{NOTHING, OperandPorts};
@@ -13,8 +14,8 @@ use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
-use super::warp::{AtBarrier, BarrierState, Block, NEVER, STATE_BITS, Warp, local_base};
-use crate::event::{BlockTrace, Code, Detail, Event, Space, TracedAccess};
+use super::warp::{AtBarrier, BarrierState, Block, NEVER, STATE_BITS, Warp};
+use crate::event::{BlockTrace, Code, Detail};
 use crate::profile::Profile;
 
 /// What a step did that the grid has to know.
@@ -48,6 +49,8 @@ pub(super) struct Sm {
     /// Clocks of all warps that ended, and when the last one did, for the achieved occupancy.
     pub warp_clocks: u64,
     pub last_end: u64,
+    /// Clocks of all schedulers in which they issued something.
+    pub issue_clocks: u64,
 }
 
 /// One scheduler of an SM.
@@ -114,6 +117,7 @@ impl Sm {
             first_start: None,
             warp_clocks: 0,
             last_end: 0,
+            issue_clocks: 0,
         }
     }
 
@@ -331,7 +335,10 @@ impl Sm {
         }
         own.last_pcs = [event.pc, own.last_pcs[0]];
         own.last = slot;
-        own.next_issue = now + cost.dispatch_cycles;
+        let next_issue = now + cost.dispatch_cycles;
+        // A second instruction of a clock takes nothing more of it.
+        self.issue_clocks += next_issue.saturating_sub(own.next_issue.max(now));
+        own.next_issue = next_issue;
         // How long a product reads shared memory is in the units of its shape.
         if let Detail::Memory { count, .. } = event.detail
             && event.active != 0
@@ -556,52 +563,4 @@ fn hold_known(warp: &mut Warp, pc: u32, now: u64, chip: &Chip<'_>) {
     if now + known > warp.free_at {
         (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
     }
-}
-
-/// Does the accesses of one instruction, one after the other. The clock at which the last one that the warp waits for
-/// is done, the time that they take in the pipe, and how much of it they wait for room. `place` is the SM and the slot
-/// of the warp on the device.
-fn access(
-    chip: &mut Chip<'_>,
-    (sm, place): (usize, usize),
-    start: u64,
-    event: Event,
-    (warp, block): (&mut Warp, &Block),
-    counted: usize,
-) -> (u64, u64, u64) {
-    let Detail::Memory { first, count } = event.detail else { return (0, 0, 0) };
-    let list = warp.accesses.get(first as usize..first as usize + usize::from(count));
-    let accesses = list.unwrap_or_default();
-    let instruction = &chip.code.instructions[event.pc as usize];
-    let beyond = accesses.iter().any(|a| a.space != Space::Shared);
-    let local = local_base(place, chip.code.local_bytes);
-    let (mut done, mut work, mut room, mut read) = (0, 0, 0, 0);
-    let mut shapes = block.shapes.borrow_mut();
-    for &traced in accesses {
-        let traced = match traced.space {
-            Space::Local => TracedAccess { base: local.wrapping_add(traced.base), ..traced },
-            _ => traced,
-        };
-        let cost = shapes.get(chip.profile, instruction, traced);
-        let side = beyond && traced.space == Space::Shared;
-        // One follows the other through the pipe.
-        let at = start + work / FRACTION;
-        // What a copy reads goes on to shared memory: that takes a clock, and what its banks conflict.
-        let own = cost.0.busy;
-        let passes = if side { FRACTION + own.saturating_sub(read) } else { own };
-        read = if side { 0 } else { own };
-        work += passes;
-        let counts = &mut chip.per_pc[counted];
-        let (at, held) = chip.memory.access(sm, at, instruction, traced, side, cost, counts);
-        work += held;
-        room += held;
-        match traced.differs.copy {
-            true => {
-                let pending = &mut warp.groups.copies.pending;
-                *pending = (*pending).max(at);
-            }
-            false => done = done.max(at),
-        }
-    }
-    (done, work, room)
 }

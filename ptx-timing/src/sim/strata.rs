@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::activity::Activity;
 use crate::work::Work;
 
 /// Most strata behind the first blocks.
@@ -132,46 +133,13 @@ pub(super) struct Refill {
     pub started: u64,
 }
 
-/// How many issue slots all SMs had used at some clocks, a thousand or fewer, one as far from the next as another.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Progress {
-    marks: Vec<(u64, u64)>,
-    apart: u64,
-}
-
-impl Progress {
-    const MOST: usize = 1024;
-
-    /// Takes note at a clock; clocks come in order.
-    pub fn note(&mut self, now: u64, slots: u64) {
-        if self.marks.last().is_some_and(|last| now < last.0 + self.apart) {
-            return;
-        }
-        if self.marks.len() == Self::MOST {
-            let mut number = 0;
-            self.marks.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
-            self.apart = (2 * self.apart).max(1);
-        }
-        self.marks.push((now, slots));
-    }
-
-    /// The last mark before a clock.
-    fn before(&self, clock: u64) -> (u64, u64) {
-        let behind = self.marks.partition_point(|mark| mark.0 < clock);
-        behind.checked_sub(1).map_or((0, 0), |at| self.marks[at])
-    }
-}
-
 /// What is known of the simulated blocks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Observed {
     /// Number of each stratum and the issue slots of each of its blocks, in the order of their starts.
     pub work: Vec<(usize, f64)>,
     pub refills: Vec<Refill>,
-    pub progress: Progress,
+    pub progress: Activity,
     /// The first clock of the first block.
     pub start: u64,
     /// Clocks that a place is empty between two blocks.
@@ -194,13 +162,8 @@ impl Observed {
         let Some(from) = end.checked_sub(places) else {
             // How the later half of the first blocks went.
             let half = self.progress.before(self.start.midpoint(last.at));
-            let late = self.busy(
-                places,
-                half.0,
-                last.at,
-                end + 1,
-                last.slots.saturating_sub(half.1) as f64,
-            );
+            let slots = last.slots.saturating_sub(half.slots) as f64;
+            let late = self.busy(places, half.clock, last.at, end + 1, slots);
             let off = (late.unwrap_or(all) - all).abs() / all.max(f64::MIN_POSITIVE);
             return Some((all, (2.0 * off).clamp(COLD, 1.0)));
         };

@@ -386,10 +386,10 @@ pub fn table(
             row.occupancy.0,
             outcome.dram_read as f64 / counter("dram__bytes_read.sum"),
             outcome.dram_written as f64 / counter("dram__bytes_write.sum").max(1.0),
-            (outcome.l2.read_hits
-                + outcome.l2.read_misses
-                + outcome.l2.write_hits
-                + outcome.l2.write_misses) as f64
+            (outcome.caches.l2.read_hits
+                + outcome.caches.l2.read_misses
+                + outcome.caches.l2.write_hits
+                + outcome.caches.l2.write_misses) as f64
                 / counter("lts__t_sectors_srcunit_tex.sum"),
             row.simulated.0 / seconds,
             outcome.bound,
