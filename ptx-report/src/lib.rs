@@ -4,7 +4,9 @@
 //! Everything here reads the plain data of `ptx-timing` (profiles, occupancy, reports) and writes
 //! text; nothing here measures.
 
+mod access;
 pub mod advice;
+pub mod choice;
 pub mod compare;
 pub mod device;
 pub mod html;
@@ -15,5 +17,6 @@ pub mod source;
 pub mod text;
 mod totals;
 pub mod trace;
+mod warp;
 
 pub use advice::{Finding, advise};

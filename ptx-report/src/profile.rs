@@ -10,7 +10,7 @@ use crate::advice::{Finding, clocks};
 use crate::number::{bytes, count, extent, percent, plural, prefixed, significant, time};
 use crate::source::{self, SourceLine, main_stall, one_line, short, total_clocks};
 use crate::text::{Cell, Paint, Style, Table, bar, wrap};
-use crate::totals;
+use crate::{totals, warp};
 
 /// One profiled launch: what `ptxrun profile --json` writes and `ptxrun compare` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,8 +37,18 @@ pub struct Document {
 /// Lines that are shown unless all are wanted.
 const SHOWN: usize = 24;
 
+/// What a text shows besides what it always does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// Every line, not only those that take most time.
+    pub all: bool,
+    /// The warp that was followed.
+    pub warp: bool,
+}
+
 /// One launch as text.
-pub fn text(launch: &ProfiledLaunch, all: bool, paint: Paint) -> String {
+pub fn text(launch: &ProfiledLaunch, shown: Shown, paint: Paint) -> String {
+    let Shown { all, warp } = shown;
     let report = &launch.report;
     let mut out = headline(report, paint);
     out.push_str(&summary(report, paint));
@@ -47,6 +57,9 @@ pub fn text(launch: &ProfiledLaunch, all: bool, paint: Paint) -> String {
     out.push_str(&stall_table(report, paint));
     out.push_str(&line_table(report, all, paint));
     out.push_str(&source_table(&launch.source, report, all, paint));
+    if warp {
+        out.push_str(&warp::text(report, all, paint));
+    }
     out.push_str(&advice(&launch.advice, paint));
     out
 }

@@ -4,6 +4,7 @@
 //! "Shared Memory and Memory Banks", and CUDA C Programming Guide 6.0, G.3.3 and G.4.3 (2.x, 3.x);
 //! counters of an H200 (9.0).
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::access::{LANES, WarpAccess};
@@ -30,16 +31,56 @@ pub enum Direction {
     Store,
 }
 
+/// Lanes that are served together, and the part of what each of them accesses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BankRequest {
+    /// A bit for each lane that takes part.
+    pub lanes: u32,
+    /// First byte of the part.
+    pub offset: u32,
+    /// Bytes of the part.
+    pub bytes: u32,
+    /// Serialised conflict-free steps.
+    pub steps: u32,
+}
+
+/// The requests of an access; most have few.
+type Requests = SmallVec<[BankRequest; 8]>;
+
 /// Cost of a load or store under a device's rules.
 pub fn bank_cost(shared: &Shared, direction: Direction, access: &WarpAccess) -> BankCost {
     if access.mask == 0 {
         return BankCost::default();
     }
+    let (requests, free) = split(shared, direction, access);
+    let steps = requests.iter().map(|request| request.steps).sum::<u32>();
+    BankCost { requests: requests.len() as u32, steps, conflicts: steps.saturating_sub(free) }
+}
+
+/// What a load or store splits into under a device's rules, in the order in which it is served.
+pub fn bank_requests(
+    shared: &Shared,
+    direction: Direction,
+    access: &WarpAccess,
+) -> Vec<BankRequest> {
+    split(shared, direction, access).0.into_vec()
+}
+
+/// The requests, and the steps that they would take without conflicts.
+fn split(shared: &Shared, direction: Direction, access: &WarpAccess) -> (Requests, u32) {
     match shared.rule {
         BankRule::HalfWarpBroadcast => half_warp_broadcast(shared.banks, access),
         BankRule::WarpMulticast => phased(shared.banks, access, false),
         BankRule::WarpMulticastPaired => phased(shared.banks, access, direction == Direction::Load),
         BankRule::WideBanks => wide_banks(shared.banks, shared.mode, access),
+    }
+}
+
+/// Adds a request of lanes that access all they want at once, if there are any.
+fn push(requests: &mut Requests, access: &WarpAccess, steps: u32) {
+    if steps > 0 {
+        let (lanes, bytes) = (access.mask, access.width);
+        requests.push(BankRequest { lanes, offset: 0, bytes, steps });
     }
 }
 
@@ -71,24 +112,25 @@ pub fn broadcast_steps(banks: u32, half: &WarpAccess) -> u32 {
 }
 
 /// 1.x: every half-warp is a request of its own, and a wide access is one request per 32-bit word.
-fn half_warp_broadcast(banks: u32, access: &WarpAccess) -> BankCost {
-    let mut cost = BankCost::default();
+fn half_warp_broadcast(banks: u32, access: &WarpAccess) -> (Requests, u32) {
+    let mut requests = Requests::new();
     for first in [0, 16] {
         let half = access.restricted(first, 16);
         if half.mask == 0 {
             continue;
         }
-        for word in 0..access.width.div_ceil(4).max(1) {
+        for offset in (0..access.width.max(1)).step_by(4) {
             let mut request = half;
             for address in &mut request.addresses {
-                *address = address.saturating_add(u64::from(word) * 4);
+                *address = address.saturating_add(u64::from(offset));
             }
-            cost.requests += 1;
-            cost.steps += broadcast_steps(banks, &request);
+            let steps = broadcast_steps(banks, &request);
+            let bytes = (access.width - offset).min(4);
+            requests.push(BankRequest { lanes: half.mask, offset, bytes, steps });
         }
     }
-    cost.conflicts = cost.steps - cost.requests;
-    cost
+    let free = requests.len() as u32;
+    (requests, free)
 }
 
 /// 2.x and 5.x on: lanes reading the same 32-bit word are served together, so a request takes as
@@ -98,30 +140,26 @@ fn half_warp_broadcast(banks: u32, access: &WarpAccess) -> BankCost {
 /// With `pairing` (loads on 7.x and later), two neighbouring phases share their steps when every
 /// active lane reads the address of its neighbour (lane ^ 1), or every one that of lane ^ 2, where
 /// that lane is active: each phase then needs half of the data path.
-fn phased(banks: u32, access: &WarpAccess, pairing: bool) -> BankCost {
+fn phased(banks: u32, access: &WarpAccess, pairing: bool) -> (Requests, u32) {
     let phases = (access.width / 4).clamp(1, 8) as usize;
     let lanes_per_phase = LANES / phases;
-    let mut cost = BankCost::default();
+    let mut requests = Requests::new();
     let merged = if phases > 1 && pairing { 2 } else { 1 };
     for group in 0..phases / merged {
         let lanes = lanes_per_phase * merged;
         let whole = access.restricted(group * lanes, lanes);
         if merged == 2 && neighbours_agree(&whole) {
-            let ways = multicast_ways(banks, &whole);
-            cost.requests += u32::from(ways > 0);
-            cost.steps += ways;
+            push(&mut requests, &whole, multicast_ways(banks, &whole));
             continue;
         }
         for phase in 0..merged {
             let first = group * lanes + phase * lanes_per_phase;
-            let ways = multicast_ways(banks, &access.restricted(first, lanes_per_phase));
-            cost.requests += u32::from(ways > 0);
-            cost.steps += ways;
+            let part = access.restricted(first, lanes_per_phase);
+            push(&mut requests, &part, multicast_ways(banks, &part));
         }
     }
     // The hardware counter subtracts what the width needs with all lanes active.
-    cost.conflicts = cost.steps.saturating_sub(phases as u32);
-    cost
+    (requests, phases as u32)
 }
 
 /// Whether every active lane reads what lane ^ 1 reads, or every one what lane ^ 2 reads; an
@@ -155,17 +193,15 @@ pub fn multicast_ways(banks: u32, access: &WarpAccess) -> u32 {
 ///
 /// The data path carries 64 bits per bank and clock, also where lanes read the same word: 16-byte
 /// accesses go by half-warps.
-fn wide_banks(banks: u32, mode: BankMode, access: &WarpAccess) -> BankCost {
+fn wide_banks(banks: u32, mode: BankMode, access: &WarpAccess) -> (Requests, u32) {
     let phases = (access.width * LANES as u32).div_ceil(8 * banks).clamp(1, LANES as u32);
     let lanes = LANES / phases as usize;
-    let mut cost = BankCost::default();
+    let mut requests = Requests::new();
     for phase in 0..phases as usize {
-        let ways = wide_ways(banks, mode, &access.restricted(phase * lanes, lanes));
-        cost.requests += u32::from(ways > 0);
-        cost.steps += ways;
+        let part = access.restricted(phase * lanes, lanes);
+        push(&mut requests, &part, wide_ways(banks, mode, &part));
     }
-    cost.conflicts = cost.steps.saturating_sub(phases);
-    cost
+    (requests, phases)
 }
 
 /// The largest number of distinct 64-bit accesses of one bank.
@@ -286,5 +322,38 @@ mod tests {
         let hopper = shared(32, BankRule::WarpMulticastPaired, BankMode::FourByte);
         let none = WarpAccess::from_lanes(16, [None; 32]);
         assert_eq!(bank_cost(&hopper, Direction::Load, &none), BankCost::default());
+    }
+
+    /// Every lane's bytes are in one request each, and the steps of the requests are those of the access.
+    #[test]
+    fn requests_are_the_whole_access() {
+        let rules = [
+            BankRule::HalfWarpBroadcast,
+            BankRule::WarpMulticast,
+            BankRule::WarpMulticastPaired,
+            BankRule::WideBanks,
+        ];
+        let strides: [fn(u64) -> u64; 4] =
+            [|lane| lane, |lane| lane / 2 * 2, |lane| lane * 16, |lane| lane * lane % 7 * 32];
+        for (rule, width) in rules.into_iter().flat_map(|r| [1, 2, 4, 8, 16].map(|w| (r, w))) {
+            for (stride, present) in strides.into_iter().flat_map(|s| [(s, 1), (s, 3)]) {
+                let lane =
+                    |l: u64| l.is_multiple_of(present).then_some(stride(l) * u64::from(width));
+                let access = WarpAccess::from_lanes(width, (0..32).map(lane));
+                let banks = if rule == BankRule::HalfWarpBroadcast { 16 } else { 32 };
+                let device = shared(banks, rule, BankMode::FourByte);
+                for direction in [Direction::Load, Direction::Store] {
+                    let requests = bank_requests(&device, direction, &access);
+                    let cost = bank_cost(&device, direction, &access);
+                    assert_eq!(requests.iter().map(|r| r.steps).sum::<u32>(), cost.steps);
+                    for lane in 0..32 {
+                        let own = requests.iter().filter(|r| r.lanes >> lane & 1 != 0);
+                        let bytes = own.map(|r| r.bytes).sum::<u32>();
+                        let expected = if access.mask >> lane & 1 != 0 { width } else { 0 };
+                        assert_eq!(bytes, expected, "{rule:?} {width}, lane {lane}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -81,4 +81,4 @@ pub use ptx_isa as isa;
 pub use ptx_isa::Class;
 pub use replay::{Options, ReplayError, simulate};
 pub use report::Report;
-pub use sim::{Config, SimulateError};
+pub use sim::{Config, SimulateError, WarpChoice};

@@ -1,6 +1,7 @@
 //! Runs a kernel in the interpreter and replays what it did on a device.
 
 mod accesses;
+pub(crate) mod watched;
 
 use std::ops::ControlFlow;
 use std::thread::Builder;
@@ -12,6 +13,7 @@ use ptx_parse::code::Program;
 use thiserror::Error;
 
 use self::accesses::Pieces;
+use self::watched::{Parts, Path};
 use crate::access::WarpAccess;
 use crate::code::{Does, KernelCode, Step};
 use crate::event::{BlockTrace, CopyGroup, Detail, Differs, Event, Space, WarpTrace};
@@ -21,7 +23,10 @@ use crate::lanes::distinct;
 use crate::occupancy::BlockNeeds;
 use crate::profile::Profile;
 use crate::registers;
-use crate::report::{BranchInfo, Inputs, Report, Samples, build};
+use crate::report::build::build;
+use crate::report::inputs::Inputs;
+use crate::report::sample::Samples;
+use crate::report::{BranchInfo, Report};
 use crate::sim::{self, Config, Outcome, SimulateError};
 use crate::words::Words;
 use crate::work::Work;
@@ -51,6 +56,8 @@ pub struct Replay {
     pub branches: Vec<BranchInfo>,
     /// Accesses of the first block.
     samples: Samples,
+    /// What the warp did that was asked for, if the grid has it.
+    path: Option<Path>,
 }
 
 /// What to simulate, and how.
@@ -58,8 +65,11 @@ pub struct Replay {
 pub struct Options {
     /// Registers of a thread; otherwise what the module's directives or an estimate say.
     pub registers: Option<u32>,
-    /// How much of the grid to simulate.
+    /// How much of the grid to simulate, and what to record of it.
     pub config: Config,
+    /// Accesses of the warp that [`Config::warp`] chooses: line of the PTX text, from 1, and which of its executions by
+    /// that warp, from 1. Without any, the first one of each line.
+    pub accesses: Vec<(u32, u64)>,
 }
 
 /// Runs a launch in the interpreter, times it on a device and reports. `memory` holds the kernel's
@@ -87,6 +97,8 @@ pub fn simulate(
         registers: Some(registers),
         branches: &replayed.branches,
         samples: &replayed.samples,
+        path: replayed.path.as_ref(),
+        accesses: &options.accesses,
     });
     Ok((report, replayed.stats))
 }
@@ -139,6 +151,10 @@ pub fn replay(
             printed: 0,
             branches: vec![BranchInfo::default(); code.code.instructions.len()],
             samples: Samples::new(code.code.instructions.len()),
+            path: config
+                .warp
+                .filter(|w| w.block < blocks && w.warp < threads.div_ceil(32))
+                .map(Path::new),
         };
         let (result, recorders) = launch_observed(kernel, memory, &params, &make);
         result.map(|stats| (stats, recorders))
@@ -163,11 +179,11 @@ pub fn replay(
         Ok(result) => result?,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    let (branches, samples) =
-        recorders.into_iter().next().map(|r| (r.branches, r.samples)).unwrap_or_default();
+    let recorded = recorders.into_iter().next().map(|r| (r.branches, r.samples, r.path));
+    let (branches, samples, path) = recorded.unwrap_or_default();
     let mut outcome = outcome?;
     code.gather(&mut outcome.per_pc);
-    Ok(Replay { outcome, stats, code, branches, samples })
+    Ok(Replay { outcome, stats, code, branches, samples, path })
 }
 
 /// The interpreter's end.
@@ -196,12 +212,16 @@ struct Recorder<'a> {
     printed: u64,
     branches: Vec<BranchInfo>,
     samples: Samples,
+    /// The warp that is followed.
+    path: Option<Path>,
 }
 
 /// A block under way.
 #[derive(Default)]
 struct Recording {
     trace: BlockTrace,
+    /// Nobody simulates it: it is recorded for a warp that is followed.
+    apart: bool,
     /// Per warp: lanes that have not exited, and those that have arrived at a barrier.
     live: Vec<u32>,
     arrived: Vec<u32>,
@@ -272,6 +292,7 @@ impl Recorder<'_> {
         self.last = None;
         let steps = self.steps;
         let Some(Some(step)) = steps.get(moment.pc() as usize) else { return };
+        self.follow(moment, step.does);
         if let Does::Predicated(predicated) = step.does {
             self.skip(moment, active, predicated);
             return;
@@ -340,6 +361,31 @@ impl Recorder<'_> {
         self.last = Some((block, moment.warp(), pc));
     }
 
+    /// Notes an instruction of the warp that is followed.
+    fn follow(&mut self, moment: &Moment<'_>, does: Does) {
+        if !self.follows(moment.block(), moment.warp()) {
+            return;
+        }
+        let Some(path) = &mut self.path else { return };
+        let parts = match does {
+            Does::Plain
+            | Does::Barrier(_)
+            | Does::Values(..)
+            | Does::Looks(_)
+            | Does::Branch { guarded: false } => Parts::Not,
+            Does::Exit => Parts::Ends,
+            Does::Branch { guarded: true } => Parts::Branches,
+            Does::Predicated(_) => Parts::Predicates,
+        };
+        path.step(moment, parts);
+    }
+
+    /// Whether a warp is the one that is followed.
+    fn follows(&self, block: [u32; 3], warp: u32) -> bool {
+        let path = self.path.as_ref().filter(|path| path.warp.warp == warp);
+        path.is_some_and(|path| path.warp.block == self.number(block))
+    }
+
     fn copies(&mut self, group: AsyncGroup) {
         let Some((block, warp, _)) = self.last else { return };
         let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
@@ -366,7 +412,9 @@ impl Recorder<'_> {
     }
 
     fn block_starts(&mut self, block: [u32; 3]) {
-        if !self.giver.wants(self.number(block), !self.open.is_empty()) {
+        let number = self.number(block);
+        let apart = !self.giver.wants(number, !self.open.is_empty());
+        if apart && self.path.as_ref().is_none_or(|path| path.warp.block != number) {
             return;
         }
         let warps = self.threads.div_ceil(32);
@@ -383,6 +431,7 @@ impl Recorder<'_> {
             block,
             Recording {
                 trace,
+                apart,
                 live,
                 arrived: vec![0; warps as usize],
                 second: vec![None; warps as usize],
@@ -397,6 +446,9 @@ impl Recorder<'_> {
         self.finish_pieces();
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
+        if recording.apart {
+            return;
+        }
         let mut trace = recording.trace;
         self.code.repeat(&mut trace);
         trace.finish();

@@ -1,10 +1,11 @@
-//! What a report says of a launch as a whole: schedulers, units, memory by operation, activity, tensor cores.
+//! What a report says of a launch as a whole (schedulers, units, memory by operation, activity, tensor cores) and of a
+//! chosen warp.
 
 use std::sync::Arc;
 
 use ptx_interp::{Access, Kernel, LaunchParams, Memory};
-use ptx_timing::report::MemorySpace;
-use ptx_timing::{Catalog, Options, Report, simulate};
+use ptx_timing::report::{Begins, MemorySpace};
+use ptx_timing::{Catalog, Config, Options, Report, WarpChoice, simulate};
 
 /// A kernel of this body: `%rd1` is the address of a megabyte, `%r1` the thread's number in the grid.
 fn run(body: &str, device: &str, [grid, block]: [u32; 2], options: &Options) -> Report {
@@ -153,4 +154,98 @@ fn tensor_cores_are_counted() {
     let rate = s.tensor_operations as f64 / seconds / 1e9;
     assert!((s.tensor_gflops / rate - 1.0).abs() < 1e-6);
     assert!(report.pipes.iter().any(|pipe| pipe.name == "tensor" && pipe.busy > 0.0));
+}
+
+/// A warp whose lanes leave a loop after one to eight turns; in turn n they load words n apart.
+const LEAVING: &str = "and.b32 %r5, %r4, 7; mov.u32 %r6, 0; mov.u32 %r8, 0;
+LOOP: add.u32 %r6, %r6, 1; mul.lo.u32 %r7, %r4, %r6;
+mul.wide.u32 %rd2, %r7, 4; add.s64 %rd2, %rd1, %rd2;
+ld.global.u32 %r10, [%rd2];
+add.u32 %r8, %r8, %r10;
+setp.le.u32 %q1, %r6, %r5; .pragma \"nounroll\";
+@%q1 bra LOOP;
+mul.wide.u32 %rd3, %r4, 4; add.s64 %rd3, %rd1, %rd3;
+st.global.u32 [%rd3+4096], %r8;";
+
+fn following(block: u64, warp: u32, accesses: Vec<(u32, u64)>) -> Options {
+    let config = Config { warp: Some(WarpChoice { block, warp }), ..Config::default() };
+    Options { config, accesses, ..Options::default() }
+}
+
+#[test]
+fn a_warp_is_followed() {
+    let report = run(LEAVING, "H200", [4, 64], &following(3, 1, vec![]));
+    let warp = report.warp.as_ref().unwrap();
+    assert_eq!((warp.block, warp.warp, warp.truncated), (3, 1, false));
+    // Four lanes fewer in each turn, then all of them.
+    let lanes: Vec<(u32, u32)> =
+        warp.parts.iter().map(|p| (p.depth, p.lanes.count_ones())).collect();
+    let mut expected: Vec<(u32, u32)> = (0..8).map(|n| (n, 32 - 4 * n)).collect();
+    expected.push((0, 32));
+    assert_eq!(lanes, expected);
+    assert!(warp.parts[1..8].iter().all(|p| p.begins == Begins::Split));
+    assert_eq!(warp.parts[8].begins, Begins::Rejoin);
+    assert_eq!((warp.branches, warp.divergent), (8, 7));
+    // Lines say where, and clocks go on.
+    let text = |line: u32| report.lines[line as usize].text.as_str();
+    for part in &warp.parts[1..8] {
+        assert!(text(part.branch.unwrap()).contains("bra LOOP"));
+        assert!(text(part.first).starts_with("add.u32 %r6"), "{}", text(part.first));
+    }
+    let clocks: Vec<[u64; 2]> = warp.parts.iter().map(|p| p.clocks.unwrap()).collect();
+    assert!(clocks.windows(2).all(|w| w[0][1] <= w[1][0] + 64), "{clocks:?}");
+    assert!(clocks[8][1] > clocks[0][0] && clocks[8][1] <= report.summary.cycles);
+    assert_eq!(warp.parts.iter().map(|p| p.instructions).sum::<u64>(), warp.instructions);
+    let whole: u64 =
+        warp.parts.iter().map(|p| p.instructions * u64::from(p.lanes.count_ones())).sum();
+    let mean = whole as f64 / warp.instructions as f64;
+    assert!((warp.lanes_per_instruction - mean).abs() < 1e-9);
+    // The first access of each line.
+    let loads = report.lines.iter().position(|l| l.text.starts_with("ld.global")).unwrap() as u32;
+    assert_eq!(warp.executions.first(), Some(&(loads, 8)));
+    assert_eq!(warp.accesses.len(), 2);
+    assert!(warp.accesses.iter().all(|a| a.execution == 1));
+    // No grid has a warp that it does not have.
+    let none = run(LEAVING, "H200", [4, 64], &following(4, 0, vec![]));
+    assert_eq!(none.warp, None);
+}
+
+#[test]
+fn any_access_can_be_chosen() {
+    let first = run(LEAVING, "H200", [1, 32], &following(0, 0, vec![]));
+    let line = first.lines.iter().find(|l| l.text.starts_with("ld.global")).unwrap().ptx_line;
+    for turn in 1..=8 {
+        let report = run(LEAVING, "H200", [1, 32], &following(0, 0, vec![(line, turn)]));
+        let accesses = &report.warp.as_ref().unwrap().accesses;
+        assert_eq!(accesses.len(), 1);
+        let access = &accesses[0];
+        assert_eq!((access.execution, access.space), (turn, MemorySpace::Global));
+        // What the lanes that are left want, and the sectors that this takes.
+        let base = access.pattern.lanes.iter().flatten().next().unwrap() / 4096 * 4096;
+        let mut sectors = std::collections::BTreeSet::new();
+        for lane in 0..32_u64 {
+            let address = (lane % 8 + 1 >= turn).then_some(base + lane * turn * 4);
+            assert_eq!(access.pattern.lanes[lane as usize], address, "turn {turn}, lane {lane}");
+            sectors.extend(address.map(|a| a / 32));
+        }
+        assert_eq!(access.pattern.cost as usize, sectors.len());
+    }
+    let none = run(LEAVING, "H200", [1, 32], &following(0, 0, vec![(line, 9), (line + 1, 1)]));
+    assert!(none.warp.unwrap().accesses.is_empty());
+}
+
+/// A block that nobody simulates can be followed too; only clocks are not known.
+#[test]
+fn a_warp_of_a_block_that_is_not_simulated_is_followed() {
+    let mut options = following(60_000, 0, vec![]);
+    options.config.max_instructions = Some(1);
+    let report = run(LEAVING, "T4", [64_000, 32], &options);
+    assert!(report.sampling.is_some());
+    let warp = report.warp.unwrap();
+    assert_eq!((warp.block, warp.parts.len(), warp.accesses.len()), (60_000, 9, 2));
+    assert!(warp.parts.iter().all(|part| part.clocks.is_none()));
+    // Following one changes no time.
+    options.config.warp = None;
+    let other = run(LEAVING, "T4", [64_000, 32], &options);
+    assert_eq!(report.summary, other.summary);
 }

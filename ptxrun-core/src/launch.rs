@@ -7,10 +7,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ptx_report::profile::{Document, ProfiledLaunch, text};
+use ptx_report::choice::unmet;
+use ptx_report::profile::{Document, ProfiledLaunch, Shown, text};
 use ptx_report::text::Paint;
 use ptx_report::{advise, html, source};
-use ptx_runtime::timing::{Config, Options};
+use ptx_runtime::timing::{Config, Options, WarpChoice};
 use ptx_runtime::{
     Backend, DevicePtr, KernelArg, LaunchConfig, LaunchError, LaunchStats, TimingError, device,
 };
@@ -44,6 +45,11 @@ pub(crate) struct Launch {
     registers: Option<u32>,
     /// Blocks to simulate, for the model; the rest is extrapolated.
     sample: Option<u64>,
+    /// The warp that is followed, by block and warp; that of the page's pictures without it.
+    warp: Option<(u64, u32)>,
+    /// Accesses of it that are shown: line of the PTX text and which of its executions.
+    #[serde(default)]
+    accesses: Vec<(u32, u64)>,
 }
 
 /// An argument of a kernel.
@@ -187,6 +193,9 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
     let config = LaunchConfig { cancel: Some(watch.cancel()), ..config };
     let start = Instant::now();
     let context = &loaded.context;
+    let followed = launch.warp.map(|(block, warp)| WarpChoice { block, warp });
+    let chosen = followed.is_some() || !launch.accesses.is_empty();
+    let followed = followed.unwrap_or_default();
     let done = match &profile {
         None => context.launch(&loaded.module, &launch.kernel, config).map(|s| (s, None)),
         Some(profile) => {
@@ -196,7 +205,9 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
                     max_blocks: launch.sample,
                     max_instructions: launch.sample.is_none().then_some(Config::SOME_SECONDS),
                     timeline: Some((0, 20_000)),
+                    warp: Some(followed),
                 },
+                accesses: launch.accesses.clone(),
             };
             match context.simulate(&loaded.module, &launch.kernel, config, profile, &options) {
                 Ok((report, stats)) => Ok((stats, Some(report))),
@@ -222,8 +233,13 @@ fn run(loaded: &Loaded, launch: Launch) -> Result<Value, Value> {
             source: source::lines(&report, &|_, _| None),
             report,
         };
-        reply["text"] = text(&profiled, false, Paint(false)).into();
+        let shown = Shown { all: false, warp: chosen };
+        reply["text"] = text(&profiled, shown, Paint(false)).into();
         let launches = vec![profiled];
+        let unmet = unmet(&launches, followed, &launch.accesses).filter(|_| chosen);
+        if let Some(message) = unmet {
+            return Err(error("choice", &message));
+        }
         reply["html"] = html::page(&launches).into();
         let document = Document { ok: true, launches };
         reply["profile"] = serde_json::to_value(document).unwrap_or_default();

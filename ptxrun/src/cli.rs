@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use ptx_runtime::check::Checks;
+use ptx_runtime::timing::WarpChoice;
 
 use crate::arg::{self, ArgSpec};
+use crate::choice;
 use crate::output::{self, OutSpec, PrintSpec};
 
 mod debugging;
@@ -227,6 +229,12 @@ pub struct ProfileArgs {
     /// Show every PTX line, not only those that cost most
     #[arg(long)]
     pub all: bool,
+    /// Show what one warp did: its divergence tree, and the first access of each line [of pages: 0:0]
+    #[arg(long, value_name = "BLOCK[:WARP]", value_parser = choice::warp)]
+    pub warp: Option<WarpChoice>,
+    /// Show this access of that warp: a line of the PTX text and which of its executions. May be repeated
+    #[arg(long, value_name = "LINE[:N]", value_parser = choice::access)]
+    pub access: Vec<(u32, u64)>,
     /// Write one self-contained page with pictures
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

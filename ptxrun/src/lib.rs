@@ -3,6 +3,7 @@
 pub mod arg;
 mod assemble;
 pub mod cc;
+mod choice;
 pub mod cli;
 pub mod commands;
 pub mod compare;

@@ -252,6 +252,59 @@ fn text_data_and_page_agree() {
 }
 
 #[test]
+fn a_warp_and_its_accesses_are_chosen() {
+    let plain = tile(&["--device", "GTX 280"]);
+    assert!(!plain.stdout.contains("lanes 0 to 31"), "{}", plain.stdout);
+    let json = tile(&["--device", "GTX 280", "--warp", "5:3", "--json"]).json();
+    let report = &json["launches"][0]["report"];
+    let warp = &report["warp"];
+    assert_eq!((warp["block"].as_u64(), warp["warp"].as_u64()), (Some(5), Some(3)));
+    let line = |index: &Value| &report["lines"][index.as_u64().unwrap() as usize];
+    let conflict =
+        warp["accesses"].as_array().unwrap().iter().max_by_key(|a| a["pattern"]["cost"].as_u64());
+    let conflict = conflict.unwrap();
+    assert_eq!(conflict["space"], "shared");
+    let steps = conflict["pattern"]["requests"].as_array().unwrap().iter();
+    assert_eq!(
+        steps.map(|r| r["steps"].as_u64().unwrap()).sum::<u64>(),
+        conflict["pattern"]["cost"]
+    );
+    let ptx_line = line(&conflict["line"])["ptx_line"].to_string();
+    // The text shows the same warp, and only the access that was asked for.
+    let text = tile(&["--device", "GTX 280", "--warp", "5:3", "--access", &ptx_line]).stdout;
+    let cost = conflict["pattern"]["cost"].as_u64().unwrap();
+    for part in [
+        "Warp 3 of block 5:",
+        "lanes 0 to 31",
+        "################################  32",
+        &format!("  PTX line {ptx_line}: "),
+        &format!("in shared memory, {cost} steps."),
+        "    0-15, 1 ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(text.matches("\n  Execution 1 ").count(), 1, "{text}");
+    // What is not there is refused with what is.
+    for (choice, says) in [
+        (
+            &["--warp", "64"][..],
+            "no launch has warp 0 of block 64: `transpose_tile` has 64 blocks of 4 warps",
+        ),
+        (&["--access", "1"], "warp 0 of block 0 accesses no memory at PTX line 1; it does at "),
+        (
+            &["--access", &format!("{ptx_line}:2")],
+            &format!("comes to PTX line {ptx_line} 1 time, not 2"),
+        ),
+        (&["--access", "0"], "write LINE or LINE:N"),
+        (&["--warp", "a"], "write BLOCK or BLOCK:WARP"),
+    ] {
+        let refused = tile(choice);
+        assert_eq!(refused.status, 2, "{choice:?}: {}", refused.stdout);
+        assert!(refused.stderr.contains(says), "{says}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn several_devices_make_a_table() {
     let devices = "8800 GTX, GTX 280,M2090,K20X,H200";
     let text = tile(&["--device", devices]);
@@ -316,6 +369,8 @@ fn the_page_is_self_contained() {
         "Memory by operation",
         "Activity over time",
         "Timeline of one SM",
+        "One warp",
+        "Accesses of this warp",
         "Access patterns",
         "Occupancy over block sizes",
     ] {

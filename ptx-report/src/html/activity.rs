@@ -59,5 +59,5 @@ pub(super) fn draw(report: &Report) -> Option<(String, String)> {
         time(until as f64 / report.device.sm_mhz),
         spans.len()
     );
-    Some((svg.finish(), note))
+    Some((svg.finish_wide(), note))
 }

@@ -9,6 +9,7 @@ mod svg;
 mod table;
 mod timeline;
 mod totals;
+mod warp;
 
 use std::fmt::Write;
 
@@ -82,6 +83,7 @@ fn article(launch: &ProfiledLaunch, index: usize, all: &[ProfiledLaunch]) -> Str
             legend()
         );
     }
+    out.push_str(&warp::draw(report));
     let pictures = pattern::draw(report);
     if !pictures.is_empty() {
         let _ = write!(

@@ -124,6 +124,11 @@ impl Svg {
         self.out.push_str("</svg>");
         self.out
     }
+
+    /// One whose text would be too small on a telephone: there it keeps its size and is moved sideways.
+    pub(super) fn finish_wide(self) -> String {
+        format!("<div class=\"pan\">{}</div>", self.finish())
+    }
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ pub(super) fn draw(report: &Report) -> Option<(String, String)> {
         time(timeline.until as f64 / report.device.sm_mhz),
         timeline.warps.iter().map(|w| w.block).collect::<std::collections::BTreeSet<_>>().len(),
     );
-    Some((svg.finish(), note))
+    Some((svg.finish_wide(), note))
 }
 
 /// Clocks between two marks: 1, 2 or 5 times a power of ten.

@@ -165,6 +165,7 @@ impl Recorder<'_> {
     /// Adds an access to the event of the instruction issued last.
     fn add(&mut self, space: Space, differs: Differs, mut lanes: WarpAccess) {
         let Some((block, warp, pc)) = self.last else { return };
+        let followed = self.follows(block, warp);
         let Some(recording) = find(&mut self.open, &mut self.at, block) else { return };
         let BlockTrace { warps, patterns } = &mut recording.trace;
         let Some(trace) = warps.get_mut(warp as usize) else { return };
@@ -182,6 +183,9 @@ impl Recorder<'_> {
         }
         if block == [0; 3] {
             self.samples.add(pc, space, differs.does, &lanes);
+        }
+        if let Some(path) = self.path.as_mut().filter(|_| followed) {
+            path.access(space, differs.does, &lanes);
         }
         trace.add_access(patterns, &lanes, space, differs);
     }

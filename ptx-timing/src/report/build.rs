@@ -1,42 +1,27 @@
 //! Puts a [`Report`] together from what the simulator counted.
 
-use ptx_parse::code::{Flow, Program};
+use ptx_parse::code::Flow;
 
+use super::inputs::Inputs;
 use super::place::Lines;
 use super::{
-    BranchInfo, CacheInfo, DeviceInfo, LaunchInfo, Limiter, LimiterKind, Line, MemoryInfo,
-    MemoryLine, MemorySpace, OccupancyInfo, OccupancyPoint, PipeInfo, RegistersFrom, Report,
-    Samples, SamplingInfo, SourcePlace, Stall, Stalls, Summary, Timeline, VERSION, totals,
+    CacheInfo, DeviceInfo, LaunchInfo, Limiter, LimiterKind, Line, MemoryInfo, MemoryLine,
+    MemorySpace, OccupancyInfo, OccupancyPoint, PipeInfo, Report, SamplingInfo, SourcePlace, Stall,
+    Stalls, Summary, Timeline, VERSION, build_totals, build_warp,
 };
 use crate::cache::CacheCounts;
-use crate::code::KernelCode;
 use crate::event::AccessKind;
-use crate::occupancy::{self, BlockNeeds, Occupancy};
+use crate::occupancy::{self, Occupancy};
 use crate::profile::Profile;
-use crate::sim::{Bound, Outcome, PcCounts, Recording};
+use crate::sim::{Bound, PcCounts, Recording};
 use ptx_isa::Class;
-
-/// What a report is made of.
-pub(crate) struct Inputs<'a> {
-    pub profile: &'a Profile,
-    pub program: &'a Program,
-    pub code: &'a KernelCode,
-    pub outcome: &'a Outcome,
-    pub needs: &'a BlockNeeds,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub dynamic_shared: u32,
-    pub registers: Option<(u32, RegistersFrom)>,
-    /// Executions and divergences per index of [`KernelCode::code`].
-    pub branches: &'a [BranchInfo],
-    pub samples: &'a Samples,
-}
 
 /// The report of one launch.
 pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
     let Inputs { profile, program, outcome, needs, .. } = *inputs;
     let blocks = inputs.grid.iter().map(|n| u64::from(*n)).product();
     let lines = lines(inputs);
+    let warp = build_warp::warp(inputs, &lines);
     Report {
         version: VERSION,
         kernel: program.functions.first().map_or_else(String::new, |f| f.name.clone()),
@@ -57,10 +42,10 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
         occupancy: occupancy_info(&outcome.occupancy),
         occupancy_by_block: occupancy::table(profile, needs).iter().map(point).collect(),
         memory: memory(inputs),
-        operations: totals::operations(&lines),
-        units: totals::units(inputs),
-        scheduler: totals::scheduler(inputs),
-        activity: totals::activity(inputs),
+        operations: build_totals::operations(&lines),
+        units: build_totals::units(inputs),
+        scheduler: build_totals::scheduler(inputs),
+        activity: build_totals::activity(inputs),
         pipes: outcome
             .pipe_use
             .iter()
@@ -73,21 +58,18 @@ pub(crate) fn build(inputs: &Inputs<'_>) -> Report {
             relative_error: s.relative_error,
         }),
         lines,
-        timeline: outcome.recording.as_ref().map(|recording| timeline(inputs, recording)),
+        warp,
+        timeline: outcome
+            .recording
+            .as_ref()
+            .filter(|recording| recording.until > 0)
+            .map(|recording| timeline(inputs, recording)),
     }
 }
 
 /// The recording with its instructions numbered as in [`Report::lines`].
 fn timeline(inputs: &Inputs<'_>, recording: &Recording) -> Timeline {
-    let functions = &inputs.program.functions;
-    let first: Vec<u32> = functions
-        .iter()
-        .scan(0, |sum, f| {
-            let first = *sum;
-            *sum += f.insts.len() as u32;
-            Some(first)
-        })
-        .collect();
+    let first = build_warp::first_lines(inputs.program);
     let mut warps = recording.warps.clone();
     for issue in warps.iter_mut().flat_map(|w| &mut w.issues) {
         let (function, index) = inputs.code.origin[issue.line as usize];

@@ -1,11 +1,11 @@
 //! Accesses of the grid's first block, of which a report shows the costliest of each instruction.
 
-use super::AccessPattern;
+use super::memory::AccessPattern;
 use crate::access::WarpAccess;
-use crate::banks::{Direction, bank_cost};
-use crate::coalesce::{Path, device_transactions};
+use crate::banks::{Direction, bank_requests};
 use crate::event::{AccessKind, Instruction, Space};
 use crate::profile::Profile;
+use crate::sim::shape;
 
 /// Most accesses that are kept of an instruction.
 const MOST: usize = 64;
@@ -36,35 +36,42 @@ impl Samples {
         pc: u32,
         instruction: &Instruction,
     ) -> Option<AccessPattern> {
-        let mut worst: Option<(u32, &WarpAccess)> = None;
+        let mut worst: Option<AccessPattern> = None;
         for (space, does, access) in self.by_pc.get(pc as usize)? {
-            let cost = match (space, does.unwrap_or(instruction.kind)) {
-                (Space::Shared, AccessKind::Load) => {
-                    bank_cost(&profile.shared, Direction::Load, access).steps
-                }
-                (Space::Shared, AccessKind::Store) => {
-                    bank_cost(&profile.shared, Direction::Store, access).steps
-                }
-                (Space::Global, AccessKind::Load) => {
-                    let bypass = instruction.bypass_l1;
-                    let path = if bypass { Path::LoadBypass } else { Path::Load };
-                    device_transactions(&profile.global, path, access).len() as u32
-                }
-                (Space::Global, AccessKind::Store) => {
-                    device_transactions(&profile.global, Path::Store, access).len() as u32
-                }
-                _ => continue,
-            };
-            if access.mask != 0 && worst.is_none_or(|(most, _)| cost > most) {
-                worst = Some((cost, access));
+            let plain = matches!(space, Space::Shared | Space::Global)
+                && matches!(does.unwrap_or(instruction.kind), AccessKind::Load | AccessKind::Store);
+            if !plain || access.mask == 0 {
+                continue;
+            }
+            let pattern = pattern(profile, instruction, (*space, *does, access));
+            if worst.as_ref().is_none_or(|worst| pattern.cost > worst.cost) {
+                worst = Some(pattern);
             }
         }
-        worst.map(|(cost, access)| AccessPattern {
-            width: access.width,
-            lanes: (0..32)
-                .map(|lane| (access.mask >> lane & 1 != 0).then(|| access.addresses[lane]))
-                .collect(),
-            cost,
-        })
+        worst
+    }
+}
+
+/// The lanes of an access, and what it costs.
+pub(super) fn pattern(
+    profile: &Profile,
+    instruction: &Instruction,
+    (space, does, access): (Space, Option<AccessKind>, &WarpAccess),
+) -> AccessPattern {
+    let direction = match does.unwrap_or(instruction.kind) {
+        AccessKind::Load => Some(Direction::Load),
+        AccessKind::Store => Some(Direction::Store),
+        AccessKind::Atomic | AccessKind::Reduction => None,
+    };
+    let requests = direction
+        .filter(|_| space == Space::Shared)
+        .map_or_else(Vec::new, |d| bank_requests(&profile.shared, d, access));
+    AccessPattern {
+        width: access.width,
+        lanes: (0..32)
+            .map(|lane| (access.mask >> lane & 1 != 0).then(|| access.addresses[lane]))
+            .collect(),
+        cost: shape::cost(profile, instruction, space, does, access),
+        requests,
     }
 }

@@ -1,6 +1,6 @@
 //! The accesses of an issued instruction, one after the other through the memory pipe of its SM.
 
-use super::sm::Chip;
+use super::chip::Chip;
 use super::time::FRACTION;
 use super::warp::{Block, Warp, local_base};
 use crate::event::{Detail, Event, Space, TracedAccess};

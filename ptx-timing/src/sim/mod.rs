@@ -7,6 +7,7 @@
 
 mod access;
 pub(crate) mod activity;
+mod chip;
 mod distributor;
 mod error;
 mod known_waits;
@@ -18,7 +19,7 @@ mod plan;
 mod port;
 pub(crate) mod record;
 pub(crate) mod report;
-mod shape;
+pub(crate) mod shape;
 mod slots;
 mod sm;
 mod strata;
@@ -32,7 +33,7 @@ use std::collections::binary_heap::PeekMut;
 use std::rc::Rc;
 
 pub use error::SimulateError;
-pub use record::Recording;
+pub use record::{Recording, WarpChoice};
 pub use report::{Bound, CacheUse, Outcome, PcCounts, Sampling, Schedulers, Stall};
 
 use crate::event::{BlockSource, Code};
@@ -40,11 +41,12 @@ use crate::occupancy::{BlockNeeds, Occupancy, l1_bytes, occupancy};
 use crate::profile::Profile;
 use crate::schedule::Schedule;
 use activity::Mark;
+use chip::Chip;
 use distributor::Distributor;
 use memory::Memory;
 use operands::OperandPorts;
 use plan::Further;
-use sm::{Chip, Sm};
+use sm::Sm;
 use time::FRACTION;
 use warp::first_bad_event;
 
@@ -59,6 +61,8 @@ pub struct Config {
     pub max_instructions: Option<u64>,
     /// Record what the warps of an SM do in the first so many clocks.
     pub timeline: Option<(u32, u64)>,
+    /// Follow a warp from its start to its end.
+    pub warp: Option<WarpChoice>,
 }
 
 impl Config {
@@ -113,7 +117,7 @@ where
         last_end: 0,
         noticed: 0,
         slots: 0,
-        recording: config.timeline.map(|(sm, until)| Recording::new(sm as usize, until)),
+        recording: Recording::of(config.timeline, config.warp),
     };
     let mut grid = Grid {
         schedule,
@@ -348,9 +352,7 @@ fn finish(
         blocks,
         relative_error: (others.error + drift) / cycles.max(1) as f64,
     });
-    let scheduler_clocks = active_clocks.max(1) as f64 * schedulers;
-    let issue_clocks: u64 = grid.sms.iter().map(|s| s.issue_clocks).sum();
-    let not_selected = issued.stalls[Stall::NotSelected as usize];
+    let schedulers = schedulers_did(&grid.sms, schedulers, &issued);
     let last = mark(simulated_cycles, &grid.sms, &chip);
     Outcome {
         cycles,
@@ -363,11 +365,7 @@ fn finish(
             / (active_clocks.max(1) as f64 * f64::from(occupancy.max_warps)),
         waves: blocks as f64 / resident.max(1) as f64,
         tail: idle / cycles.max(1) as f64,
-        schedulers: Schedulers {
-            issuing: issue_clocks as f64 / scheduler_clocks,
-            eligible: (issue_clocks + not_selected) as f64 / scheduler_clocks,
-            issued: issued.issue_slots as f64 / scheduler_clocks,
-        },
+        schedulers,
         occupancy,
         total,
         per_pc,
@@ -379,6 +377,19 @@ fn finish(
         bound: find_bound(&used, &issued),
         used,
         sampling,
+    }
+}
+
+/// What a scheduler did in a clock, of so many on each SM.
+fn schedulers_did(sms: &[Sm], schedulers: f64, issued: &PcCounts) -> Schedulers {
+    let clocks: u64 = sms.iter().map(|sm| sm.last_end).sum();
+    let clocks = clocks.max(1) as f64 * schedulers;
+    let issue_clocks: u64 = sms.iter().map(|sm| sm.issue_clocks).sum();
+    let not_selected = issued.stalls[Stall::NotSelected as usize];
+    Schedulers {
+        issuing: issue_clocks as f64 / clocks,
+        eligible: (issue_clocks + not_selected) as f64 / clocks,
+        issued: issued.issue_slots as f64 / clocks,
     }
 }
 

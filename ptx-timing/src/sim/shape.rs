@@ -182,6 +182,20 @@ impl Shapes {
     }
 }
 
+/// What an access costs: sectors, transactions or segments, steps in shared memory, addresses in constant memory.
+pub(crate) fn cost(
+    profile: &Profile,
+    instruction: &Instruction,
+    space: Space,
+    does: Option<AccessKind>,
+    access: &WarpAccess,
+) -> u32 {
+    let kind = (does.unwrap_or(instruction.kind), instruction.bypass_l1);
+    let origin = access.lanes().map(|lane| lane.1).min().unwrap_or(0) & !(GRANULE - 1);
+    let shape = compute(profile, kind, space, access, origin, &mut Vec::new());
+    if space == Space::Shared { shape.steps } else { shape.transactions }
+}
+
 fn compute(
     p: &Profile,
     (kind, bypass): (AccessKind, bool),

@@ -1,21 +1,18 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use super::access::access;
-use super::distributor::Distributor;
+use super::chip::Chip;
 use super::memory::Memory;
-use super::operands::{NOTHING, OperandPorts};
+use super::operands::NOTHING;
 use super::pipes::PipeTimes;
-use super::plan::{Further, Pipes, Plan};
-use super::record::Recording;
-use super::report::{PcCounts, Stall};
+use super::plan::Pipes;
+use super::record::{Recorded, WarpChoice};
+use super::report::Stall;
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
 use super::warp::{AtBarrier, BarrierState, Block, NEVER, STATE_BITS, Warp};
-use crate::event::{BlockTrace, Code, Detail};
+use crate::event::{BlockTrace, Detail};
 use crate::profile::Profile;
 
 /// What a step did that the grid has to know.
@@ -65,28 +62,13 @@ struct Scheduler {
     last_pcs: [u32; 2],
 }
 
-/// Everything that the SMs share.
-pub(super) struct Chip<'a> {
-    pub profile: &'a Profile,
-    pub code: &'a Code,
-    pub plans: &'a [Plan],
-    pub pipes: &'a Pipes,
-    pub registers: usize,
-    pub further: Further,
-    pub operand_ports: OperandPorts,
-    pub memory: Memory<'a>,
-    /// Of the block that started last.
-    pub shapes: Rc<RefCell<Shapes>>,
-    pub distributor: Distributor,
-    /// By stratum and instruction.
-    pub per_pc: Vec<PcCounts>,
-    pub last_end: u64,
-    /// When the device has noticed that all blocks ended, of which none took the place: one after the other, as it
-    /// replaces them.
-    pub noticed: u64,
-    /// Issue slots of all SMs so far.
-    pub slots: u64,
-    pub recording: Option<Recording>,
+impl Scheduler {
+    /// Issues for so many clocks; how many it has not counted yet: a second instruction of a clock takes no more of it.
+    fn issue(&mut self, now: u64, clocks: u64) -> u64 {
+        let from = self.next_issue.max(now);
+        self.next_issue = now + clocks;
+        self.next_issue.saturating_sub(from)
+    }
 }
 
 impl Sm {
@@ -177,9 +159,10 @@ impl Sm {
                 .find(|hardware| self.warps[self.slots.of_hardware(*hardware)].is_none());
             let Some(hardware) = free else { break };
             let slot = self.slots.of_hardware(hardware);
-            let recording = chip.recording.as_mut().filter(|r| r.sm == self.index);
-            let recorded =
-                recording.and_then(|r| r.start_warp(number, index as u32, hardware as u32, start));
+            let recorded = chip.recording.as_mut().map(|recording| {
+                let warp = WarpChoice { block: number, warp: index as u32 };
+                recording.start_warp(self.index, warp, hardware as u32, start)
+            });
             self.warps[slot] = Some(Warp {
                 events: warp.events,
                 accesses: warp.accesses,
@@ -196,7 +179,7 @@ impl Sm {
                 operands_reason: Stall::Control,
                 pipe_was_busy: false,
                 at_barrier: None,
-                recorded,
+                recorded: recorded.unwrap_or_default(),
                 groups: Box::default(),
             });
             self.prepare(slot, chip);
@@ -313,8 +296,10 @@ impl Sm {
         chip.slots += cost.slots;
         counts.thread_instructions += u64::from(event.active.count_ones());
         warp.account(now, counts);
-        if let (Some(recorded), Some(recording)) = (warp.recorded, &mut chip.recording) {
-            recording.issue(recorded, now, event, warp.waited(now));
+        if warp.recorded != Recorded::default()
+            && let Some(recording) = &mut chip.recording
+        {
+            recording.issue(warp.recorded, now, event, warp.waited(now));
         }
 
         // Result times.
@@ -335,10 +320,7 @@ impl Sm {
         }
         own.last_pcs = [event.pc, own.last_pcs[0]];
         own.last = slot;
-        let next_issue = now + cost.dispatch_cycles;
-        // A second instruction of a clock takes nothing more of it.
-        self.issue_clocks += next_issue.saturating_sub(own.next_issue.max(now));
-        own.next_issue = next_issue;
+        self.issue_clocks += own.issue(now, cost.dispatch_cycles);
         // How long a product reads shared memory is in the units of its shape.
         if let Detail::Memory { count, .. } = event.detail
             && event.active != 0
@@ -528,8 +510,8 @@ impl Sm {
         let end = warp.free_at.max(now);
         chip.last_end = chip.last_end.max(end);
         self.last_end = self.last_end.max(end);
-        if let (Some(recorded), Some(recording)) = (warp.recorded, &mut chip.recording) {
-            recording.end_warp(recorded, end);
+        if let Some(recording) = &mut chip.recording {
+            recording.end_warp(warp.recorded, end);
         }
         let ended = match self.blocks[warp.block].as_mut() {
             Some(block) => {

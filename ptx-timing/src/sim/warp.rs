@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::record::Recorded;
 use super::report::{PcCounts, Stall};
 use super::shape::Shapes;
 use ptx_isa::Class;
@@ -57,8 +58,8 @@ pub(super) struct Warp {
     pub operands_at: u64,
     pub operands_reason: Stall,
     pub pipe_was_busy: bool,
-    /// Index in the timeline, where this SM has one.
-    pub recorded: Option<usize>,
+    /// What is recorded of it.
+    pub recorded: Recorded,
     /// Apart, as most warps have none: what schedulers look at lies together.
     pub groups: Box<Groups>,
 }

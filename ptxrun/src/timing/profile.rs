@@ -5,10 +5,11 @@ use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ptx_report::profile::{Document, ProfiledLaunch, devices_text, text};
+use ptx_report::choice::unmet;
+use ptx_report::profile::{Document, ProfiledLaunch, Shown, devices_text, text};
 use ptx_report::{advise, html, source, trace};
 use ptx_runtime::Verified;
-use ptx_runtime::timing::{Config, Options, Profile};
+use ptx_runtime::timing::{Config, Options, Profile, WarpChoice};
 use serde_json::json;
 
 use crate::cli::{Common, ProfileArgs};
@@ -83,6 +84,12 @@ impl Session<'_> {
     fn write(&self) -> Outcome {
         let (args, document) = (self.args, &self.document);
         let common = &args.run.common;
+        if let Some(warp) = chosen(args)
+            && let Some(message) = unmet(&document.launches, warp, &args.access)
+        {
+            return Err(common.fail(USAGE, "choice", message));
+        }
+        let shown = Shown { all: args.all, warp: chosen(args).is_some() };
         if let Some(path) = &args.html {
             write_file(path, html::page(&document.launches).as_bytes(), common)?;
         }
@@ -103,7 +110,7 @@ impl Session<'_> {
         } else {
             for (i, launch) in document.launches.iter().enumerate() {
                 let gap = if i == 0 { "" } else { "\n" };
-                print(format!("{gap}{}", text(launch, args.all, common.paint())).as_bytes());
+                print(format!("{gap}{}", text(launch, shown, common.paint())).as_bytes());
             }
         }
         if !common.json {
@@ -183,8 +190,15 @@ fn options(args: &ProfileArgs) -> Options {
             max_blocks: args.sample,
             max_instructions: args.sample.is_none().then_some(Config::SOME_SECONDS),
             timeline: pictures.then_some(TIMELINE),
+            warp: chosen(args).or_else(|| args.html.is_some().then(WarpChoice::default)),
         },
+        accesses: args.access.clone(),
     }
+}
+
+/// The warp that the user wants to see.
+fn chosen(args: &ProfileArgs) -> Option<WarpChoice> {
+    args.warp.or_else(|| (!args.access.is_empty()).then(WarpChoice::default))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error, common: &Common) -> Failed {
