@@ -231,6 +231,21 @@ def test_a_profile():
         module.saxpy[32, 128].profile(y, x, 2.0, 4096, device="banana")
 
 
+def test_a_warp_is_followed_and_its_accesses_are_shown():
+    module = ptxrun.Module.from_opencl(SAXPY)
+    y, x = np.ones(256, np.float32), np.ones(256, np.float32)
+    launch = module.saxpy[2, 128]
+    whole = launch.profile(y, x, 2.0, 256, warp=(1, 2))
+    warp = whole.report["warp"]
+    assert (warp["block"], warp["warp"], warp["parts"][0]["lanes"]) == (1, 2, 0xFFFFFFFF)
+    assert "Warp 2 of block 1" in str(whole)
+    line = whole.report["lines"][warp["accesses"][0]["line"]]["ptx_line"]
+    one = launch.profile(y, x, 2.0, 256, accesses=[(line, 1)])
+    assert [a["execution"] for a in one.report["warp"]["accesses"]] == [1]
+    with pytest.raises(ptxrun.Error, match="1 time, not 2"):
+        launch.profile(y, x, 2.0, 256, accesses=[(line, 2)])
+
+
 def test_occupancy_devices_and_instructions():
     module = ptxrun.Module.from_opencl(SAXPY)
     few = module.saxpy.occupancy(64, device="GTX 280")
