@@ -101,11 +101,12 @@ impl Schedule {
             let order = graph.order();
             let piece = span.piece(code);
             let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
-            // What is computed beside loads goes late: an order from the end, and what is kept across blocks.
+            // What is computed beside loads may go late.
             let late = piece.as_ref().filter(|piece| saves && piece.list.iter().any(loads));
             let late = late.map(|piece| {
                 let order = graph.late_order();
-                [&sizes, &keeping].map(|of| Allocator::new(piece, of, &partners).registers(&order))
+                let kept = piece.peak(&order, &keeping);
+                (Allocator::new(piece, &sizes, &partners).registers(&order), kept)
             });
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > usual)).map(|piece| {
@@ -163,15 +164,15 @@ impl Schedule {
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
                 let taken = Allocator::new(&piece, &sizes, &partners).registers(&order);
+                let late = late.filter(|late| !dearest || late.0 <= room);
                 let kept = Allocator::new(&piece, &keeping, &partners).registers(&order);
-                let ahead =
-                    peak.filter(|_| wanted.is_none_or(|wanted| wanted <= room)).unwrap_or(0);
-                peak = peak.map(|peak| match late {
-                    // What goes late fits: it takes these registers, and what goes ahead as many as it counts, if it
-                    // fits too.
-                    Some([late, kept]) if late <= room => late.max(kept.min(usual)).max(ahead),
-                    late => {
-                        let late = late.filter(|_| !dearest).map_or(0, |late| late[0]);
+                peak = peak.map(|peak| match (late, wanted) {
+                    // All that could go ahead does not fit, what goes late does.
+                    (Some((late, kept)), Some(wanted)) if late <= room && wanted > room => {
+                        late.max(kept.min(usual))
+                    }
+                    (late, _) => {
+                        let late = late.map_or(0, |l| l.0);
                         peak.max(taken.max(late).min(room)).max(kept.min(usual))
                     }
                 });
