@@ -52,8 +52,8 @@ pub fn unmet(
     };
     let (line, execution) = accesses.iter().find(|(line, n)| !shown(*line, *n))?;
     Some(match executions.get(line) {
-        Some(0) | None if executions.is_empty() => format!("{name} accesses no memory"),
-        Some(0) | None => {
+        None if executions.is_empty() => format!("{name} accesses no memory"),
+        None => {
             let lines: Vec<String> = executions.keys().take(NAMED).map(u32::to_string).collect();
             let more = if executions.len() > NAMED { ", …" } else { "" };
             format!(
@@ -65,7 +65,8 @@ pub fn unmet(
             format!("{name} comes to PTX line {line} {}, not {execution}", plural(*number, "time"))
         }
         Some(_) => format!(
-            "{name} accesses no memory in execution {execution} of PTX line {line}, or more accesses were chosen than are kept"
+            "{name} accesses no memory in execution {execution} of PTX line {line}, or more accesses were chosen than \
+             are kept"
         ),
     })
 }

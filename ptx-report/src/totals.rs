@@ -70,17 +70,18 @@ pub(crate) fn launch(report: &Report) -> Vec<(&'static str, String)> {
             Some(RegistersFrom::Given | RegistersFrom::Directive) | None => n.to_string(),
         },
     );
+    let mut shared = format!("{} declared", bytes(l.static_shared.into()));
+    if l.dynamic_shared > 0 {
+        shared += &format!(", {} by the launch", bytes(l.dynamic_shared.into()));
+    }
     let mut rows = vec![
         ("grid", plural(l.blocks, "block") + &shape(l.grid)),
         ("block", plural(l.threads_per_block.into(), "thread") + &shape(l.block)),
         ("registers per thread", registers),
-        ("shared memory per block", format!("{} declared", bytes(l.static_shared.into()))),
+        ("shared memory per block", shared),
         ("blocks per SM", format!("{}, {} of {} warps", o.blocks, o.warps, o.max_warps)),
         ("waves", significant(s.waves)),
     ];
-    if l.dynamic_shared > 0 {
-        rows[3].1 += &format!(", {} by the launch", bytes(l.dynamic_shared.into()));
-    }
     if let Some(tail) = s.tail {
         rows.push(("tail", format!("{} of the time, from the first idle SM on", percent(tail))));
     }

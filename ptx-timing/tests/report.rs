@@ -111,7 +111,8 @@ bar.sync 0; add.u32 %r5, %r5, 1; st.global.u32 [%rd2], %r5;";
 #[test]
 fn memory_is_told_by_operation() {
     let body = "mul.wide.u32 %rd2, %r4, 4; add.s64 %rd2, %rd1, %rd2;
-ld.global.u32 %r5, [%rd2]; and.b32 %r6, %r4, 7; mul.wide.u32 %rd3, %r6, 4; mov.u64 %rd4, table; add.s64 %rd4, %rd4, %rd3;
+ld.global.u32 %r5, [%rd2]; and.b32 %r6, %r4, 7; mul.wide.u32 %rd3, %r6, 4; mov.u64 %rd4, table;
+add.s64 %rd4, %rd4, %rd3;
 ld.const.u32 %r8, [%rd4]; add.u32 %r5, %r5, %r8; shl.b32 %r10, %r4, 7; and.b32 %r10, %r10, 4095;
 mov.u32 %r11, s; add.u32 %r11, %r11, %r10;
 st.shared.u32 [%r11], %r5; bar.sync 0; ld.global.u32 %r12, [%rd2]; ld.shared.u32 %r13, [%r11];

@@ -134,8 +134,8 @@ class Configured:
         """Runs the kernel and says what it would cost on a GPU, such as ``"RTX 4090"`` or ``"sm_80"``.
 
         ``registers`` is what the assembler gave each thread, where that is known; ``sample`` is how many blocks to
-        simulate, the rest is extrapolated. ``warp`` (block, warp) is a warp to follow: its divergence tree and the first
-        access of each line; ``accesses`` are others of its accesses: a line of the PTX text, and which of its
+        simulate, the rest is extrapolated. ``warp`` (block, warp) is a warp to follow: its divergence tree and the
+        first access of each line; ``accesses`` are others of its accesses: a line of the PTX text, and which of its
         executions. The arrays hold the kernel's results afterwards.
         """
         launch = self._run(

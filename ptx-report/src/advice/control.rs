@@ -23,6 +23,7 @@ pub(super) fn find(report: &Report, out: &mut Vec<Finding>) {
     let Some((worst, divergent, executed)) = hits.iter().max_by_key(|h| h.1) else { return };
     let others = match hits.len() {
         1 => String::new(),
+        2 => " One more branch diverges.".to_owned(),
         n => format!(" {} more branches diverge.", n - 1),
     };
     let evidence = format!(

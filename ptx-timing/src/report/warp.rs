@@ -15,12 +15,12 @@ pub struct WarpInfo {
     pub instructions: u64,
     /// Lanes that came to an instruction on average.
     pub lanes_per_instruction: f64,
-    /// Branches that it came to, and those behind which its lanes were in more than one place.
+    /// Conditional branches that it came to.
     pub branches: u64,
-    /// The latter.
+    /// Those at which its lanes parted.
     pub divergent: u64,
-    /// What it executed without a change of lanes, in order of time. Each is a node of the divergence tree: parts of depth
-    /// n + 1 are what the lanes of the last part of depth n before them did.
+    /// What it executed without a change of lanes, in order of time. Each is a node of the divergence tree: parts of
+    /// depth n + 1 are what the lanes of the last part of depth n before them did.
     pub parts: Vec<WarpPart>,
     /// How often it came to the lines that accessed memory: index into [`Report::lines`](super::Report::lines) and
     /// number.

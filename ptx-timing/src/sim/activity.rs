@@ -45,8 +45,7 @@ impl Activity {
         behind.checked_sub(1).map(|at| self.marks[at]).unwrap_or_default()
     }
 
-    /// Marks at the ends of so many spans of one length or fewer, from the first clock to `end`; `last` is what was done
-    /// by then.
+    /// Marks at the ends of so many spans of one length or fewer, up to `last`: what was done in the end.
     pub fn spans(&self, most: u64, last: Mark) -> Vec<Mark> {
         let length = last.clock.div_ceil(most).max(1);
         let mut out: Vec<Mark> = (1..most)

@@ -352,7 +352,7 @@ fn finish(
         blocks,
         relative_error: (others.error + drift) / cycles.max(1) as f64,
     });
-    let schedulers = schedulers_did(&grid.sms, schedulers, &issued);
+    let schedulers = schedulers_did(&grid.sms, active_clocks, schedulers, &issued);
     let last = mark(simulated_cycles, &grid.sms, &chip);
     Outcome {
         cycles,
@@ -380,10 +380,9 @@ fn finish(
     }
 }
 
-/// What a scheduler did in a clock, of so many on each SM.
-fn schedulers_did(sms: &[Sm], schedulers: f64, issued: &PcCounts) -> Schedulers {
-    let clocks: u64 = sms.iter().map(|sm| sm.last_end).sum();
-    let clocks = clocks.max(1) as f64 * schedulers;
+/// What a scheduler did in a clock, of so many on each SM: `active` are the clocks of all SMs together.
+fn schedulers_did(sms: &[Sm], active: u64, schedulers: f64, issued: &PcCounts) -> Schedulers {
+    let clocks = active.max(1) as f64 * schedulers;
     let issue_clocks: u64 = sms.iter().map(|sm| sm.issue_clocks).sum();
     let not_selected = issued.stalls[Stall::NotSelected as usize];
     Schedulers {
