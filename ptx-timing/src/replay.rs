@@ -220,8 +220,6 @@ struct Recorder<'a> {
 #[derive(Default)]
 struct Recording {
     trace: BlockTrace,
-    /// Nobody simulates it: it is recorded for a warp that is followed.
-    apart: bool,
     /// Per warp: lanes that have not exited, and those that have arrived at a barrier.
     live: Vec<u32>,
     arrived: Vec<u32>,
@@ -413,8 +411,9 @@ impl Recorder<'_> {
 
     fn block_starts(&mut self, block: [u32; 3]) {
         let number = self.number(block);
-        let apart = !self.giver.wants(number, !self.open.is_empty());
-        if apart && self.path.as_ref().is_none_or(|path| path.warp.block != number) {
+        let wanted = self.giver.wants(number, !self.open.is_empty());
+        // The simulator drops the trace of a block that only has the warp that is followed.
+        if !wanted && self.path.as_ref().is_none_or(|path| path.warp.block != number) {
             return;
         }
         let warps = self.threads.div_ceil(32);
@@ -431,7 +430,6 @@ impl Recorder<'_> {
             block,
             Recording {
                 trace,
-                apart,
                 live,
                 arrived: vec![0; warps as usize],
                 second: vec![None; warps as usize],
@@ -446,9 +444,6 @@ impl Recorder<'_> {
         self.finish_pieces();
         let Some(at) = self.open.iter().position(|o| o.0 == block) else { return };
         let (_, recording) = self.open.swap_remove(at);
-        if recording.apart {
-            return;
-        }
         let mut trace = recording.trace;
         self.code.repeat(&mut trace);
         trace.finish();

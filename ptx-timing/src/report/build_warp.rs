@@ -259,6 +259,18 @@ mod tests {
         assert_eq!(tree(&of), expected);
     }
 
+    /// Some of those that parted meet before the others do.
+    #[test]
+    fn lanes_may_meet_again_in_part() {
+        let expected = [
+            (0, 7, Begins::Start, None),
+            (1, 1, Begins::Split, Some(0)),
+            (1, 3, Begins::Rejoin, None),
+            (0, 7, Begins::Rejoin, None),
+        ];
+        assert_eq!(tree(&[(7, 'b'), (1, ' '), (3, ' '), (7, ' ')]), expected);
+    }
+
     #[test]
     fn ended_lanes_and_predicates_say_so() {
         let expected = [
