@@ -134,11 +134,12 @@ impl KernelCode {
         out.look_for_lanes();
         out.code.words = out.words.clone();
         out.code.budget = Budget::new(program);
+        out.code.calls = program.functions.len() > 1;
         out.find_lives(program);
         out.find_looped(program, assembler.loads_addends);
         let frames: u32 = program.functions.iter().map(|f| f.frame_bytes).sum();
         // Functions may call themselves.
-        out.code.local_bytes = if program.functions.len() > 1 { frames * 8 } else { frames };
+        out.code.local_bytes = if out.code.calls { frames * 8 } else { frames };
         out
     }
 

@@ -185,6 +185,8 @@ pub struct Code {
     pub words: Vec<u8>,
     /// Bytes of local memory that a thread uses, as far as the text says.
     pub local_bytes: u32,
+    /// Whether there are functions besides the kernel: what lives over a call has registers of its own.
+    pub calls: bool,
     /// What the text says about blocks, which decides how many registers the assembler spends.
     pub budget: Budget,
 }

@@ -101,12 +101,11 @@ impl Schedule {
             let order = graph.order();
             let piece = span.piece(code);
             let peak = piece.as_ref().map(|p| p.peak(&order, &sizes));
-            // What is computed beside loads may go late.
+            // What is computed beside loads goes late: an order from the end, and what is kept across blocks.
             let late = piece.as_ref().filter(|piece| saves && piece.list.iter().any(loads));
             let late = late.map(|piece| {
                 let order = graph.late_order();
-                let kept = piece.peak(&order, &keeping);
-                (Allocator::new(piece, &sizes, &partners).registers(&order), kept)
+                [&sizes, &keeping].map(|of| Allocator::new(piece, of, &partners).registers(&order))
             });
             // Those that need more than there is, with an order that needs little.
             let lean = piece.filter(|_| !saves || peak.is_some_and(|p| p > usual)).map(|piece| {
@@ -164,15 +163,17 @@ impl Schedule {
             }
             if let Some(piece) = span.piece(code).filter(|_| saves) {
                 let taken = Allocator::new(&piece, &sizes, &partners).registers(&order);
-                let late = late.filter(|late| !dearest || late.0 <= room);
                 let kept = Allocator::new(&piece, &keeping, &partners).registers(&order);
-                peak = peak.map(|peak| match (late, wanted) {
-                    // All that could go ahead does not fit, what goes late does.
-                    (Some((late, kept)), Some(wanted)) if late <= room && wanted > room => {
-                        late.max(kept.min(usual))
+                let ahead =
+                    peak.filter(|_| wanted.is_none_or(|wanted| wanted <= room)).unwrap_or(0);
+                peak = peak.map(|peak| match late {
+                    // What goes late fits: it takes these registers, and what goes ahead as many as it counts, if it
+                    // fits too. Around calls ptxas was not seen to do so.
+                    Some([late, kept]) if late <= room && !code.calls => {
+                        late.max(kept.min(usual)).max(ahead)
                     }
-                    (late, _) => {
-                        let late = late.map_or(0, |l| l.0);
+                    late => {
+                        let late = late.filter(|_| !dearest).map_or(0, |late| late[0]);
                         peak.max(taken.max(late).min(room)).max(kept.min(usual))
                     }
                 });

@@ -50,7 +50,7 @@ fn estimates_are_near_the_assemblers() {
         near
     });
     // What was reached.
-    assert!(tuned >= 36 && held >= 23, "{tuned}, {held}");
+    assert!(tuned >= 37 && held >= 23, "{tuned}, {held}");
 }
 
 /// Where a thread reads and where it writes.
@@ -602,4 +602,29 @@ fn routines_have_registers_of_their_own() {
         .0
     };
     assert_eq!(with("div.rn") - with("add"), 15 - 8);
+}
+
+/// What is computed beside loads waits until it is wanted, and with it the registers that it would take: an order from
+/// the end says which these are. Numbers of ptxas 13.5.
+#[test]
+fn what_is_computed_beside_loads_waits() {
+    for (words, real) in [(4, 16_u32), (8, 18), (12, 20)] {
+        let of = |step: &dyn Fn(usize) -> String| (0..words).map(step).collect::<String>();
+        let factors = of(&|i| {
+            let (register, more) = (11 + i, 3 * i + 1);
+            format!(
+                "add.u32 %r{register}, %r1, {more}; cvt.rn.f32.u32 %f{}, %r{register};\n",
+                20 + i
+            )
+        });
+        let loads = of(&|i| format!("ld.shared.f32 %f{i}, [%r6+{}];\n", 4 * i));
+        let sums = of(&|i| format!("fma.rn.f32 %f40, %f{i}, %f{}, %f40;\n", 20 + i));
+        let own = estimate(&format!(
+            ".shared .align 4 .b8 s[33792]; ld.param.u64 %rd2, [p]; mov.u32 %r1, %tid.x; mov.u32 %r10, s;\n\
+             mad.lo.u32 %r6, %r1, 68, %r10; mov.f32 %f40, 0f00000000;\n{factors}{loads}{sums}\
+             mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd2, %rd4; st.global.f32 [%rd5], %f40;"
+        ))
+        .0;
+        assert!(own.abs_diff(real) <= 2, "{words} words: {own}, ptxas {real}");
+    }
 }
