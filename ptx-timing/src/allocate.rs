@@ -8,7 +8,7 @@
 //! - What one instruction takes lies in different banks, those of even and of odd numbers: 5,127 of 5,238 multiply-adds
 //!   of three registers and 3,911 of 4,391 products do, and of 1,122 words that are stored at an address of 64 bits 813
 //!   are in odd registers. Where two banks are as good, the lowest free register is taken.
-//! - What takes loaded values one by one, as the text has them, keeps an even register, so that these lie in odd ones.
+//! - A sum that takes loaded values one by one, as the text has them, keeps an even register; these lie in odd ones.
 //! - A load may read its address late, so nothing takes its place until the load's result is read; nor does anything
 //!   take what a store has read before the ninth instruction behind it.
 
@@ -163,22 +163,41 @@ fn stores(i: &Instruction) -> bool {
     i.class.is_memory() && matches!(i.kind, AccessKind::Store | AccessKind::Reduction)
 }
 
-/// Pairs of a loaded value and one that the text makes ahead of the load, which an instruction takes together.
+/// Pairs of a loaded value and the sum of those before it, which an instruction takes together. The text makes the sum
+/// ahead of the load, where it takes loaded values one by one.
 fn chained(list: &[Instruction]) -> HashSet<(Register, Register)> {
-    // Where each was made last, and whether by a load.
-    let mut made = HashMap::<Register, (usize, bool)>::new();
+    // Where each was made last, and of what.
+    let mut made = HashMap::<Register, (usize, Made)>::new();
     let mut found = HashSet::new();
     for (at, i) in list.iter().enumerate() {
         let reads = i.reads.iter().filter_map(|r| Some((*r, *made.get(r)?)));
-        let pairs =
-            reads.clone().filter(|(_, (_, loaded))| *loaded).flat_map(|(value, (at, _))| {
-                let ahead = reads.clone().filter(move |(_, (made, loaded))| *made < at && !loaded);
-                ahead.map(move |(partner, _)| (value, partner))
-            });
-        found.extend(pairs);
-        made.extend(i.writes.iter().map(|w| (*w, (at, loads(i)))));
+        let loaded = reads.clone().filter(|(_, (_, of))| *of == Made::Loaded);
+        let pairs: Vec<_> = loaded
+            .flat_map(|(value, (at, _))| {
+                let ahead =
+                    reads.clone().filter(move |(_, (sum, of))| *sum < at && *of != Made::Loaded);
+                ahead.map(move |(partner, (_, of))| ((value, partner), of))
+            })
+            .collect();
+        let of = match pairs.is_empty() {
+            _ if loads(i) => Made::Loaded,
+            true => Made::Otherwise,
+            false => Made::Summed,
+        };
+        found.extend(pairs.into_iter().filter(|(_, of)| *of == Made::Summed).map(|(pair, _)| pair));
+        made.extend(i.writes.iter().map(|w| (*w, (at, of))));
     }
     found
+}
+
+/// What a value is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// A load brings it.
+    Loaded,
+    /// A loaded value and one that is made ahead of the load.
+    Summed,
+    Otherwise,
 }
 
 /// What is known of a block's values before they have registers.
@@ -303,8 +322,8 @@ impl<'a> Allocator<'a> {
         (better[0] != better[1]).then_some(usize::from(better[1] > better[0]))
     }
 
-    /// The bank of a partner that has no place yet, where the text makes it ahead of the load of a value: it is one of
-    /// the chain that takes loaded values one by one, which keeps an even register.
+    /// The bank of a partner that has no place yet, where it sums loaded values one by one: such a sum keeps an even
+    /// register.
     fn even(&self, loaded: Register, partner: Register) -> Option<usize> {
         self.chained.contains(&(loaded, partner)).then_some(0)
     }

@@ -324,6 +324,29 @@ fn operands_lie_in_both_banks() {
     }
 }
 
+/// A factor of all loaded values is no sum of them: they lie side by side. Numbers of ptxas 13.5.
+#[test]
+fn values_with_one_factor_lie_side_by_side() {
+    for (count, real) in [(4, 16_u32), (8, 21), (12, 23), (16, 25)] {
+        let step = |i: u32| {
+            format!(
+                "ld.global.f32 %f10, [%rd5+{}]; mul.f32 %f11, %f3, %f10; mul.f32 %f12, %f4, %f11;\n\
+                 fma.rn.f32 %f1, %f12, %f2, %f1;\n",
+                8192 + 256 * i
+            )
+        };
+        let own = estimate(&format!(
+            "ld.param.u64 %rd2, [p]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd2, %rd4;\n\
+             ld.global.f32 %f5, [%rd5]; ld.global.f32 %f2, [%rd5+4096];\n\
+             add.f32 %f3, %f5, 0f3F800000; add.f32 %f4, %f2, 0f3F800000; mov.f32 %f1, 0f00000000;\n\
+             {}st.global.f32 [%rd5+900000], %f1;",
+            (0..count).map(step).collect::<String>()
+        ))
+        .0;
+        assert!(own.abs_diff(real) <= 3, "{count} values: {own}, ptxas {real}");
+    }
+}
+
 /// Values that are loaded and taken one by one in the text have every second register: the sum that takes them
 /// keeps an even one. Where the text loads all first they lie side by side. Numbers of ptxas 13.5.
 #[test]
