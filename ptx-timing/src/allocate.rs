@@ -17,11 +17,15 @@ use std::collections::{HashMap, HashSet};
 
 use crate::event::{AccessKind, Instruction, Register};
 use crate::pressure::{Piece, Sizes};
+use crate::routines::Kind;
 use crate::tuples::Tuples;
 use ptx_isa::Class;
 
 /// Instructions from a store to the first one that may take its operands' registers.
 const STORE_READS: usize = 9;
+
+/// Instructions ahead among which another one is that a routine is mixed with.
+const NEAR: usize = 16;
 
 /// Words that the other code of an operation over the warp takes where lanes are absent: the lanes, and two operands
 /// that are constants here.
@@ -277,13 +281,49 @@ impl<'a> Allocator<'a> {
             }
             i.writes.iter().for_each(|w| self.give(*w, &mut file));
             let scratch = self.sizes.scratch(i) + if i.parted { PARTED } else { 0 };
-            most = most.max(file.end_with(scratch));
+            most = most.max(file.end_with(scratch)).max(self.with_routine(
+                &order[place..],
+                &file,
+                &late,
+            ));
             // Results that nobody reads.
             for r in last[place].iter().filter(|r| i.writes.contains(r)) {
                 file.take(*r);
             }
         }
         most - STACK_POINTER.words as u32
+    }
+
+    /// The number behind the last register in use while a routine does the first of the instructions that are left,
+    /// whose results have their places, and whose operands those that are read later.
+    fn with_routine(&self, left: &[u32], file: &File, late: &Late) -> u32 {
+        let instruction = |at: &u32| &self.piece.list[*at as usize];
+        let Some((i, left)) = left.split_first().map(|(i, left)| (instruction(i), left)) else {
+            return 0;
+        };
+        let Some(routine) = self.sizes.routine(i) else { return 0 };
+        let own = i.reads.iter().chain(&i.writes).filter_map(|r| file.place(*r));
+        let own: usize = own.map(|place| place.words).sum();
+        let more = routine.usual.saturating_sub(own as u32);
+        match routine.kind {
+            Kind::Mixed { .. } => {
+                let there = |r: &Register| file.place(*r).is_some() && !i.writes.contains(r);
+                let ready =
+                    |other: &&Instruction| other.reads != i.reads && other.reads.iter().all(there);
+                let others = left.iter().take(NEAR).map(instruction).filter(ready);
+                let beside = others.filter_map(|other| match self.sizes.routine(other)?.kind {
+                    Kind::Mixed { beside, .. } => Some(beside),
+                    Kind::Alone { .. } | Kind::Called { .. } => None,
+                });
+                file.end_with(more + beside.max().unwrap_or(0))
+            }
+            Kind::Alone { .. } => file.end_with(more),
+            Kind::Called { behind, .. } => {
+                let kept: usize = late.kept.iter().map(|(_, place)| place.words).sum();
+                let live = file.used.iter().filter(|used| **used).count() - kept;
+                (live as u32 + more).max(file.end() + behind)
+            }
+        }
     }
 
     /// Gives a value that has no place registers, with the others of its tuple if these have none either.

@@ -71,6 +71,8 @@ pub struct Instruction {
     pub kind: AccessKind,
     /// Memory instructions: the cache operator bypasses L1 (`.cg`, `.cv`, `volatile`).
     pub bypass_l1: bool,
+    /// A load or store that is not weak: `volatile`, `relaxed`, `acquire`, `release`, `mmio`.
+    pub strong: bool,
     /// Machine instructions besides those of the class.
     pub extra_slots: u32,
     /// Shared memory: accesses that this one does at once, and where its own bytes lie among
@@ -134,6 +136,7 @@ impl Instruction {
             guard: None,
             kind,
             bypass_l1: false,
+            strong: false,
             extra_slots: 0,
             merged: 1,
             merged_from: 0,

@@ -1,6 +1,6 @@
 //! What is known of an instruction while the rules of the assembler are applied.
 
-use ptx_isa::effect::{Access, AsyncGroupOp, AsyncWork, Cache, Effect};
+use ptx_isa::effect::{Access, AsyncGroupOp, AsyncWork, Cache, Effect, Order};
 use ptx_isa::matrix::Shape;
 use ptx_isa::meaning::{Src, Uop, V};
 use ptx_isa::special::Sreg;
@@ -427,12 +427,13 @@ fn describe(opcode: &Match, effect: &Effect, results: usize, instruction: &mut I
         Effect::Ld(m) => {
             instruction.kind = AccessKind::Load;
             instruction.read_only = opcode.has(".nc");
-            instruction.bypass_l1 =
-                matches!(m.cache, Cache::Cg | Cache::Cv) || m.order != ptx_isa::effect::Order::Weak;
+            instruction.strong = m.order != Order::Weak;
+            instruction.bypass_l1 = matches!(m.cache, Cache::Cg | Cache::Cv) || instruction.strong;
         }
         Effect::St(m) => {
             instruction.kind = AccessKind::Store;
-            instruction.bypass_l1 = m.order != ptx_isa::effect::Order::Weak;
+            instruction.strong = m.order != Order::Weak;
+            instruction.bypass_l1 = instruction.strong;
         }
         Effect::Atom(_) if results == 0 => instruction.kind = AccessKind::Reduction,
         Effect::Atom(_) => instruction.kind = AccessKind::Atomic,

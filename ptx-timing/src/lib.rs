@@ -58,6 +58,7 @@ mod repeated;
 pub mod replay;
 pub mod report;
 mod rotate;
+mod routines;
 mod rungs;
 mod schedule;
 mod scoreboard;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::effects::{MemoryEffect, apart, effect, ordered};
+use crate::effects::{MemoryEffect, apart, effect, kept, ordered};
 use crate::event::{Code, Instruction, Register};
 use crate::flights::{Choice, Flights, loads as loads_words};
 use crate::pressure::{Piece, Rest, Sizes};
@@ -105,7 +105,8 @@ impl Graph {
                 let raw = e.writes.iter().any(reads);
                 let war = l.writes.iter().any(|w| e.reads.contains(w) || e.guard == Some(*w));
                 let waw = l.writes.iter().any(|w| e.writes.contains(w));
-                let memory = ordered(effects[early], effects[late]) && !apart(list, early, late);
+                let meet = ordered(effects[early], effects[late]) && !apart(list, early, late);
+                let memory = meet || kept(e, l);
                 // Branches and barriers take predicates as guards do, and so do selections that are none any more.
                 let whole = matches!(l.class, Class::Branch | Class::Barrier) || under[late];
                 let among = l.reads.iter().filter(|_| whole).chain(&l.guard);

@@ -6,6 +6,7 @@ use crate::arguments;
 use crate::event::{Code, Instruction, Register};
 use crate::flights::loads;
 use crate::live;
+use crate::routines::{KNOWN_QUOTIENT, Routine};
 use ptx_isa::Class;
 
 /// The size of each register in 32-bit words. Predicates have registers of their own and count as nothing.
@@ -87,12 +88,20 @@ impl Sizes {
         self.fetched.get(register as usize).copied().unwrap_or(false)
     }
 
+    /// Words that an instruction takes while it runs, besides operands and results.
     pub fn scratch(&self, i: &Instruction) -> u32 {
         match i.class {
             _ if !self.routines => 0,
             Class::LoadGlobal if i.fragment && i.reads.len() > 1 => STRIDED_FRAGMENT,
-            class => scratch(class),
+            Class::IntDivKnown => KNOWN_QUOTIENT,
+            _ => 0,
         }
+    }
+
+    /// The routine that does an instruction, if there is one.
+    pub fn routine(&self, i: &Instruction) -> Option<Routine> {
+        let registers = i.reads.iter().filter(|r| self.of(**r) > 0).count();
+        Routine::of(i, registers).filter(|_| self.routines)
     }
 
     fn sum(&self, live: &live::Set) -> u32 {
@@ -131,24 +140,6 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
 /// values besides.
 const STRIDED_FRAGMENT: u32 = 8;
 
-/// Words besides operands and results that the machine code of an instruction needs while it runs: what ptxas
-/// 13.5 for sm_90 gives a kernel with one of them more than one with an addition in its place, whatever
-/// else lives.
-fn scratch(class: Class) -> u32 {
-    match class {
-        Class::IntMul64 => 2,
-        Class::IntDivKnown => 3,
-        Class::IntDiv | Class::F32Sqrt | Class::F64Rsqrt => 4,
-        Class::F64Rcp | Class::IntMulHi64 => 6,
-        Class::IntDivSigned | Class::F32Rcp => 7,
-        Class::F32Div => 8,
-        Class::F64Sqrt | Class::IntDiv64 => 10,
-        Class::IntDivSigned64 => 14,
-        Class::F64Div => 16,
-        _ => 0,
-    }
-}
-
 /// What lives at a point of a block, going backwards.
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
@@ -173,13 +164,22 @@ impl Point {
                 }
             }
         }
-        for &r in i.reads.iter().chain(&i.guard) {
+        // Words of operands, and of those that are read later.
+        let (mut own, mut later) = (0, 0);
+        for (at, &r) in i.reads.iter().chain(&i.guard).enumerate() {
+            let again = i.reads[..at.min(i.reads.len())].contains(&r);
+            own += if again { 0 } else { sizes.of(r) };
             if !self.live.contains(r) {
                 self.words += sizes.of(r);
                 self.live.insert(r);
+            } else if !again {
+                later += sizes.of(r);
             }
         }
-        let most = most.max(self.words) + sizes.scratch(i);
+        let routine = sizes
+            .routine(i)
+            .map_or(0, |routine| self.words - own + routine.least + routine.copied(later));
+        let most = most.max(self.words).max(routine) + sizes.scratch(i);
         for &r in i.reads.iter().chain(&i.guard).filter(|r| sizes.fetched(**r)) {
             let Some((_, left)) = self.left.iter_mut().find(|l| l.0 == r) else { continue };
             *left -= 1;

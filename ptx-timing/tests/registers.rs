@@ -1,7 +1,12 @@
 //! Registers estimated from PTX against those that ptxas 13.5 gives the same text (`ptxas -v -arch=sm_90`).
 
+#[path = "common/registers.rs"]
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use common::{POINTERS, estimate, estimate_on};
 
 use ptx_timing::Catalog;
 use ptx_timing::code::KernelCode;
@@ -51,33 +56,6 @@ fn estimates_are_near_the_assemblers() {
     });
     // What was reached.
     assert!(tuned >= 37 && held >= 23, "{tuned}, {held}");
-}
-
-/// Where a thread reads and where it writes.
-const POINTERS: &str = "ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q]; mov.u32 %r1, %tid.x;\n\
-    mul.wide.u32 %rd3, %r1, 16; add.u64 %rd1, %rd1, %rd3; add.u64 %rd2, %rd2, %rd3;\n";
-
-/// What the model makes of a kernel with this body.
-fn estimate(body: &str) -> (u32, usize) {
-    let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(\
-         .param .u64 p, .param .u32 n, .param .u64 q) {{\n\
-         .reg .u64 %rd<30>; .reg .b32 %r<30>; .reg .f32 %f<90>; .reg .pred %p<9>;\n{body}\nret; }}\n"
-    );
-    estimate_on(&text, "k", "H200")
-}
-
-/// What the model makes of a module's kernel on a device: registers and instructions.
-fn estimate_on(text: &str, name: &str, device: &str) -> (u32, usize) {
-    let (module, diags) = ptx_parse::parse_and_verify(text, "k.ptx");
-    assert!(diags.iter().all(|d| !d.is_error()), "{diags:?}");
-    let module = module.unwrap();
-    let entry = ptx_parse::lower::entry_index(&module, name).unwrap();
-    let program = ptx_parse::lower::lower(&module, entry).unwrap();
-    let profile = Catalog::embedded().unwrap().get(device).unwrap();
-    let code = KernelCode::new(&program, &profile.assembler);
-    let registers = ptx_timing::registers::estimate(&profile, &program, &code);
-    (registers, code.code.instructions.len())
 }
 
 /// The index of the block is in a register of the warp, what a thread's index gives is not.
@@ -304,14 +282,11 @@ fn stored_words_are_in_odd_registers() {
 }
 
 /// What an instruction takes lies in both banks of registers: words that are stored at addresses of 64 bits leave the
-/// even ones free, which products of 64 bits cannot take as pairs. Numbers of ptxas 13.5.
+/// even ones free, which values of 64 bits cannot take as pairs. Numbers of ptxas 13.5.
 #[test]
 fn operands_lie_in_both_banks() {
     let sum = "add.u64 %rd20, %rd10, %rd11;";
-    let product = "mul.hi.u64 %rd20, %rd10, %rd11; mul.lo.u64 %rd21, %rd10, %rd11; xor.b64 %rd20, %rd20, %rd21;";
-    for (op, count, real) in
-        [(sum, 0, 14_u32), (sum, 4, 22), (sum, 8, 30), (product, 0, 20), (product, 4, 28)]
-    {
+    for (op, count, real) in [(sum, 0, 14_u32), (sum, 4, 22), (sum, 8, 30)] {
         let of = |step: &dyn Fn(usize) -> String| (0..count).map(step).collect::<String>();
         let loads = of(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 10 + i, 4096 + 1024 * i));
         let stores = of(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4096 + 1024 * i, 10 + i));
@@ -484,65 +459,6 @@ fn local_addresses_take_one_word() {
     }
 }
 
-/// A loop's divisions by one number keep its reciprocal and more in registers: how many values fit beside them into 40
-/// registers, by ptxas 13.5.
-#[test]
-fn divisors_of_loops_take_registers() {
-    for (op, ptxas) in
-        [("add.u32", 29_u32), ("div.u32", 24), ("rem.u32", 26), ("div.s32", 21), ("rem.s32", 21)]
-    {
-        let fits = |values: &u32| {
-            let of = |line: &dyn Fn(u32) -> String| (0..*values).map(line).collect::<String>();
-            let access = |i: u32| (20 + i, 64 + 4 * i);
-            let load = |i| {
-                let (own, byte) = access(i);
-                format!("ld.volatile.global.u32 %r{own}, [%rd5+{byte}];\n")
-            };
-            let store = |i| {
-                let (own, byte) = access(i);
-                format!("st.global.u32 [%rd5+{byte}], %r{own};\n")
-            };
-            let text = format!(
-                ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
-                 .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n\
-                 ld.param.u64 %rd3, [p]; ld.global.u32 %r1, [%rd3]; mov.u32 %r2, %tid.x;\n\
-                 mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd3, %rd4; mov.u64 %rd6, %rd5;\n\
-                 ld.global.u32 %r7, [%rd5+8]; mov.u32 %r4, 0;\n{}L:\n\
-                 ld.volatile.global.u32 %r8, [%rd6]; {op} %r9, %r8, %r7; st.global.u32 [%rd6], %r9;\n\
-                 add.s64 %rd6, %rd6, %rd4; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1;\n\
-                 .pragma \"nounroll\"; @%p1 bra L;\n{}st.global.u32 [%rd5+4], %r7; ret; }}\n",
-                of(&load),
-                of(&store)
-            );
-            estimate_on(&text, "k", "H200").0 <= 40
-        };
-        let found = (6..42).filter(fits).max().unwrap_or(0);
-        let most = if op == "rem.u32" { 3 } else { 1 };
-        assert!(found.abs_diff(ptxas) <= most, "{op}: {found}, ptxas {ptxas}");
-    }
-}
-
-/// What a loop keeps for its divisions is made right ahead of it.
-#[test]
-fn divisors_take_no_registers_ahead_of_their_loop() {
-    let of = |op: &str| {
-        let all = |line: &dyn Fn(u32) -> String| (0..8).map(line).collect::<String>();
-        let loads = all(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 40 + i, 4 * i));
-        let stores = all(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4 * i, 47 - i));
-        let text = format!(
-            ".version 8.3\n.target sm_90\n.address_size 64\n\
-             .visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q) {{\n\
-             .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n{POINTERS}\
-             ld.global.u32 %r3, [%rd1+512]; mov.u32 %r4, 0; {loads}bar.sync 0;\n{stores}bar.sync 0;\nL:\n\
-             ld.global.u32 %r5, [%rd1]; {op} %r5, %r5, %r3; st.global.u32 [%rd1], %r5;\n\
-             add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r3; .pragma \"nounroll\"; @%p1 bra L;\n\
-             ret; }}\n"
-        );
-        estimate_on(&text, "k", "H200").0
-    };
-    assert_eq!(of("div.s32"), of("add.s32"));
-}
-
 /// The opposite of a value that nobody reads is no instruction, and keeps nothing alive.
 #[test]
 fn signs_that_nobody_reads_are_nothing() {
@@ -612,19 +528,6 @@ fn stores_keep_their_operands() {
         .0;
         assert!(own.abs_diff(real) <= 4, "{words} words: {own}, ptxas {real}");
     }
-}
-
-/// A routine needs registers of its own while it runs. Numbers of ptxas 13.5.
-#[test]
-fn routines_have_registers_of_their_own() {
-    let with = |op: &str| {
-        estimate(&format!(
-            "ld.param.u64 %rd1, [p]; ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; bar.sync 0;\n\
-             {op}.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;"
-        ))
-        .0
-    };
-    assert_eq!(with("div.rn") - with("add"), 15 - 8);
 }
 
 /// What is computed beside loads waits until it is wanted, and with it the registers that it would take: an order from

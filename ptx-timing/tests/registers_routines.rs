@@ -1,0 +1,145 @@
+//! Registers of what routines do: quotients, roots, products of 64 bits, against ptxas 13.5 (`ptxas -v -arch=sm_90`).
+
+#[path = "common/registers.rs"]
+mod common;
+
+use common::{POINTERS, estimate_on};
+
+/// Values besides the operands of a routine.
+const BESIDES: [usize; 5] = [0, 4, 16, 24, 40];
+
+/// A kernel that loads some values and two operands, does something and stores its result, the values and, if they are
+/// kept, the operands, all of them one after the other: how many registers it has.
+fn beside(values: usize, ty: &str, op: &str, kept: bool) -> u32 {
+    let (file, bits) = match ty {
+        "f64" => ("fd", 64),
+        "f32" => ("f", 32),
+        "u64" | "s64" => ("rd", 64),
+        _ => ("r", 32),
+    };
+    let ty = if ty.starts_with('f') { ty.to_owned() } else { format!("u{bits}") };
+    let of = |line: &dyn Fn(usize) -> String| (0..values).map(line).collect::<String>();
+    let loads = of(&|i| format!("ld.volatile.global.u32 %v{i}, [%rd4+{}];\n", 1024 * i));
+    let stores = of(&|i| format!("st.volatile.global.u32 [%rd4+{}], %v{i};\n", 262_144 + 1024 * i));
+    let op = op.replace('%', &format!("%{file}"));
+    let again = [10, 11]
+        .map(|i| format!("st.volatile.global.{ty} [%rd4+{}], %{file}{i};\n", 820_000 + 8 * i));
+    let again = if kept { again.concat() } else { String::new() };
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+         .reg .b64 %rd<20>; .reg .f64 %fd<20>; .reg .f32 %f<20>; .reg .b32 %r<20>; .reg .b32 %v<60>;\n\
+         ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %tid.x;\n\
+         mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3;\n{loads}\
+         ld.volatile.global.{ty} %{file}10, [%rd4+800000]; ld.volatile.global.{ty} %{file}11, [%rd4+900000];\n\
+         {op}\nst.volatile.global.{ty} [%rd4+810000], %{file}12;\n{again}{stores}ret; }}\n"
+    );
+    estimate_on(&text, "k", "H200").0
+}
+
+/// What ptxas gives such a kernel where registers last (the first two) and where they are short.
+#[test]
+fn routines_take_what_the_assembler_gives_them() {
+    for (ty, op, kept, ptxas) in [
+        ("f64", "add.f64 %12, %10, %11;", false, [10_u32, 18, 32, 40, 56]),
+        ("f32", "add.f32 %12, %10, %11;", false, [8, 16, 32, 32, 48]),
+        ("f64", "div.rn.f64 %12, %10, %11;", false, [26, 30, 40, 48, 64]),
+        ("f64", "div.rn.f64 %12, %10, %11;", true, [25, 28, 42, 54, 72]),
+        ("f64", "sqrt.rn.f64 %12, %10;", false, [22, 30, 40, 48, 64]),
+        ("f64", "rcp.rn.f64 %12, %10;", false, [16, 24, 32, 40, 56]),
+        ("f64", "rsqrt.approx.f64 %12, %10;", false, [16, 24, 30, 38, 54]),
+        ("f32", "div.rn.f32 %12, %10, %11;", false, [16, 24, 32, 40, 56]),
+        ("f32", "div.rn.f32 %12, %10, %11;", true, [18, 24, 32, 40, 56]),
+        ("f32", "sqrt.rn.f32 %12, %10;", false, [12, 18, 32, 40, 56]),
+        ("f32", "rcp.rn.f32 %12, %10;", false, [15, 19, 32, 40, 56]),
+        ("f32", "rcp.rn.f32 %12, %10;", true, [16, 20, 32, 40, 56]),
+        ("u32", "div.u32 %12, %10, %11;", false, [12, 20, 32, 40, 56]),
+        ("s32", "div.s32 %12, %10, %11;", false, [15, 22, 32, 40, 56]),
+        ("u64", "div.u64 %12, %10, %11;", false, [20, 28, 32, 40, 56]),
+        ("s64", "div.s64 %12, %10, %11;", false, [24, 32, 40, 48, 64]),
+        ("s64", "div.s64 %12, %10, %11;", true, [24, 32, 40, 48, 64]),
+        ("u64", "mul.lo.u64 %12, %10, %11;", false, [12, 20, 32, 40, 56]),
+        ("u64", "mul.lo.u64 %12, %10, %11;", true, [14, 22, 32, 40, 56]),
+        ("u64", "mul.hi.u64 %12, %10, %11;", false, [16, 24, 32, 40, 56]),
+    ] {
+        let own = BESIDES.map(|values| beside(values, ty, op, kept));
+        println!("{op} kept {kept}: {own:?}, ptxas {ptxas:?}");
+        let near = own.iter().zip(&ptxas).all(|(own, ptxas)| own.abs_diff(*ptxas) <= 2);
+        let almost = own.iter().zip(&ptxas).all(|(own, ptxas)| own.abs_diff(*ptxas) <= 4);
+        // Calls take registers as they lie; the two quotients of floats are the least regular ones.
+        assert!(near || almost && op.starts_with("div.rn"), "{op}: {own:?}, ptxas {ptxas:?}");
+    }
+}
+
+/// Two at a time in line take more than one, those that wait for each other do not.
+#[test]
+fn routines_in_line_are_mixed() {
+    for (ty, op, ptxas) in [
+        ("u32", "div.u32 %12, %10, %11; div.u32 %13, %11, %10; xor.b32 %12, %12, %13;", 16_u32),
+        ("s32", "div.s32 %12, %10, %11; div.s32 %13, %11, %10; xor.b32 %12, %12, %13;", 18),
+        ("u64", "mul.hi.u64 %12, %10, %11; mul.hi.u64 %13, %11, %11; xor.b64 %12, %12, %13;", 22),
+        ("u64", "mul.hi.u64 %12, %10, %11; mul.lo.u64 %13, %10, %11; xor.b64 %12, %12, %13;", 16),
+        ("u64", "mul.hi.u64 %13, %10, %11; mul.hi.u64 %12, %13, %11;", 16),
+    ] {
+        let own = beside(0, ty, op, false);
+        assert!(own.abs_diff(ptxas) <= 2, "{op}: {own}, ptxas {ptxas}");
+    }
+}
+
+/// A loop's divisions by one number keep its reciprocal and more in registers: how many values fit beside them into 40
+/// registers, by ptxas 13.5.
+#[test]
+fn divisors_of_loops_take_registers() {
+    for (op, ptxas) in
+        [("add.u32", 29_u32), ("div.u32", 24), ("rem.u32", 26), ("div.s32", 21), ("rem.s32", 21)]
+    {
+        let fits = |values: &u32| {
+            let of = |line: &dyn Fn(u32) -> String| (0..*values).map(line).collect::<String>();
+            let access = |i: u32| (20 + i, 64 + 4 * i);
+            let load = |i| {
+                let (own, byte) = access(i);
+                format!("ld.volatile.global.u32 %r{own}, [%rd5+{byte}];\n")
+            };
+            let store = |i| {
+                let (own, byte) = access(i);
+                format!("st.global.u32 [%rd5+{byte}], %r{own};\n")
+            };
+            let text = format!(
+                ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+                 .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n\
+                 ld.param.u64 %rd3, [p]; ld.global.u32 %r1, [%rd3]; mov.u32 %r2, %tid.x;\n\
+                 mul.wide.u32 %rd4, %r2, 4; add.s64 %rd5, %rd3, %rd4; mov.u64 %rd6, %rd5;\n\
+                 ld.global.u32 %r7, [%rd5+8]; mov.u32 %r4, 0;\n{}L:\n\
+                 ld.volatile.global.u32 %r8, [%rd6]; {op} %r9, %r8, %r7; st.global.u32 [%rd6], %r9;\n\
+                 add.s64 %rd6, %rd6, %rd4; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1;\n\
+                 .pragma \"nounroll\"; @%p1 bra L;\n{}st.global.u32 [%rd5+4], %r7; ret; }}\n",
+                of(&load),
+                of(&store)
+            );
+            estimate_on(&text, "k", "H200").0 <= 40
+        };
+        let found = (6..42).filter(fits).max().unwrap_or(0);
+        let most = if op == "rem.u32" { 3 } else { 1 };
+        assert!(found.abs_diff(ptxas) <= most, "{op}: {found}, ptxas {ptxas}");
+    }
+}
+
+/// What a loop keeps for its divisions is made right ahead of it.
+#[test]
+fn divisors_take_no_registers_ahead_of_their_loop() {
+    let of = |op: &str| {
+        let all = |line: &dyn Fn(u32) -> String| (0..8).map(line).collect::<String>();
+        let loads = all(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 40 + i, 4 * i));
+        let stores = all(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4 * i, 47 - i));
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q) {{\n\
+             .reg .u64 %rd<9>; .reg .b32 %r<90>; .reg .pred %p<9>;\n{POINTERS}\
+             ld.global.u32 %r3, [%rd1+512]; mov.u32 %r4, 0; {loads}bar.sync 0;\n{stores}bar.sync 0;\nL:\n\
+             ld.global.u32 %r5, [%rd1]; {op} %r5, %r5, %r3; st.global.u32 [%rd1], %r5;\n\
+             add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r3; .pragma \"nounroll\"; @%p1 bra L;\n\
+             ret; }}\n"
+        );
+        estimate_on(&text, "k", "H200").0
+    };
+    assert_eq!(of("div.s32"), of("add.s32"));
+}
