@@ -31,8 +31,8 @@ pub(crate) enum Kind {
     Called { copies: bool, behind: u32 },
 }
 
-/// Words that a quotient takes besides its operands where the reciprocal of the divisor is at hand, and what is kept for
-/// it is one of them.
+/// Words that a quotient takes besides its operands where the reciprocal of the divisor is at hand, which is one of
+/// them.
 pub(crate) const KNOWN_QUOTIENT: u32 = 3;
 
 impl Routine {
