@@ -304,7 +304,9 @@ impl<'a> Allocator<'a> {
         let Some(routine) = self.sizes.routine(i) else { return 0 };
         let own = i.reads.iter().chain(&i.writes).filter_map(|r| file.place(*r));
         let own: usize = own.map(|place| place.words).sum();
-        let more = routine.usual.saturating_sub(own as u32);
+        let later = i.reads.iter().any(|r| !i.writes.contains(r) && file.place(*r).is_some());
+        let usual = routine.usual + if later { routine.later } else { 0 };
+        let more = usual.saturating_sub(own as u32);
         match routine.kind {
             Kind::Mixed { .. } => {
                 let there = |r: &Register| file.place(*r).is_some() && !i.writes.contains(r);

@@ -14,6 +14,8 @@ pub(crate) struct Routine {
     pub least: u32,
     /// Where they are not, operands and results among them.
     pub usual: u32,
+    /// What comes to that where an operand is read later.
+    pub later: u32,
     pub kind: Kind,
 }
 
@@ -37,14 +39,18 @@ pub(crate) const KNOWN_QUOTIENT: u32 = 3;
 
 impl Routine {
     const fn new(least: u32, usual: u32, kind: Kind) -> Option<Self> {
-        Some(Self { least, usual, kind })
+        Some(Self { least, usual, later: 0, kind })
+    }
+
+    const fn with_later(least: u32, (usual, later): (u32, u32), kind: Kind) -> Option<Self> {
+        Some(Self { least, usual, later, kind })
     }
 
     /// That of an instruction, if it is done by one.
     fn of_class(class: Class) -> Option<Self> {
         use Kind::{Alone, Called, Mixed};
         match class {
-            Class::IntMul64 => Self::new(5, 7, Mixed { constant: 1, beside: 2 }),
+            Class::IntMul64 => Self::with_later(5, (6, 2), Mixed { constant: 1, beside: 2 }),
             Class::IntDiv => Self::new(5, 5, Mixed { constant: 2, beside: 4 }),
             Class::IntDivSigned => Self::new(7, 8, Mixed { constant: 2, beside: 4 }),
             Class::IntMulHi64 => Self::new(8, 9, Mixed { constant: 2, beside: 6 }),
@@ -54,7 +60,7 @@ impl Routine {
             Class::F64Div => Self::new(18, 21, Called { copies: true, behind: 2 }),
             Class::F64Rcp => Self::new(9, 9, Alone { copies: true }),
             Class::F64Rsqrt => Self::new(9, 9, Alone { copies: false }),
-            Class::IntDiv64 => Self::new(11, 15, Alone { copies: false }),
+            Class::IntDiv64 => Self::with_later(11, (14, 2), Alone { copies: false }),
             Class::IntDivSigned64 => Self::new(13, 17, Alone { copies: false }),
             Class::F64Sqrt => Self::new(14, 15, Alone { copies: false }),
             _ => None,
@@ -63,12 +69,12 @@ impl Routine {
 
     /// That of an instruction, if it is done by one, with so many operands in registers.
     pub fn of(i: &Instruction, registers: usize) -> Option<Self> {
-        let Self { least, usual, kind } = Self::of_class(i.class)?;
+        let Self { least, usual, later, kind } = Self::of_class(i.class)?;
         let less = match kind {
             Kind::Mixed { constant, .. } if registers < 2 => constant,
             Kind::Mixed { .. } | Kind::Alone { .. } | Kind::Called { .. } => 0,
         };
-        Some(Self { least: least - less, usual: usual - less, kind })
+        Some(Self { least: least - less, usual: usual - less, later, kind })
     }
 
     /// Words that operands which are read later take besides, of so many, where registers are short.
