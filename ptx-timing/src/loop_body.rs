@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx_isa::{Class, Operation, Space};
+use ptx_isa::{Class, Operation, Space, Ty};
 use ptx_parse::code::Function;
 
 use crate::bits::Bits;
@@ -107,23 +107,74 @@ impl Body<'_, '_> {
         let (mut size, mut shared, mut global) = (0, 0, 0);
         for &i in self.list.iter().filter(|i| !but.contains(i)) {
             let own = &self.facts[i].instruction;
-            let weight = match own.class {
-                Class::AtomicGlobal => 12,
-                Class::IntDiv | Class::IntDivSigned => 16,
-                Class::F32Scaled => 5,
-                Class::IntMul64 => 4,
-                // Their addresses are computed besides.
-                _ if own.fragment => 8,
-                class if class.is_memory() => 2 * own.merged,
-                _ => 1,
-            };
             let guarded = u32::from(self.function.insts[i].guard.is_some());
-            size += weight + own.extra_slots + guarded;
+            size += self.weight(i) + guarded;
             let loads = own.class == Class::LoadShared && !own.fragment;
             shared += if loads { own.merged } else { 0 };
             global += u32::from(own.class == Class::LoadGlobal);
         }
         (size, shared, global)
+    }
+
+    /// What an instruction counts when ptxas 13.5 decides how often a loop is repeated, found by the most multiply-adds
+    /// that fit beside one, two and three of each. It decides before what machine code makes of them is known: halves
+    /// of 64-bit integers count once, quotients by a constant nearly as much as others, whether they share a reciprocal
+    /// or not.
+    fn weight(&self, i: usize) -> u32 {
+        let f = &self.facts[i];
+        let own = &f.instruction;
+        let ty = f.opcode.types().last();
+        let constant = |at: usize| f.arguments.get(at).is_some_and(|a| a.1.is_some());
+        let wide = ty.is_some_and(|ty| ty.bits() == 64 && !ty.is_float());
+        let signed = matches!(ty, Some(Ty::S32));
+        let flushes = f.opcode.has(".ftz");
+        match own.class {
+            Class::AtomicGlobal | Class::AtomicShared if self.exchanges(i) => 2,
+            Class::AtomicGlobal => 12 + own.extra_slots,
+            Class::AtomicShared => 10 + own.extra_slots,
+            // Their addresses are computed besides.
+            _ if own.fragment => 8 + own.extra_slots,
+            class if class.is_memory() => 2 * own.merged + own.extra_slots,
+            _ if !wide
+                && matches!(f.op, Operation::Div | Operation::Rem)
+                && ty.is_some_and(|ty| !ty.is_float()) =>
+            {
+                let all = if signed { 27 } else { 21 };
+                let known = if constant(1) { if signed { 4 } else { 3 } } else { 0 };
+                all - known - if f.op == Operation::Rem { if signed { 3 } else { 2 } } else { 0 }
+            }
+            Class::F32Scaled => 6,
+            Class::F32DivApprox => {
+                if flushes {
+                    2
+                } else {
+                    7
+                }
+            }
+            Class::F32DivFull if f.op == Operation::Div => {
+                if flushes {
+                    8
+                } else {
+                    12
+                }
+            }
+            Class::F32DivFull => 7,
+            Class::F16 if f.opcode.has(".f16x2") || f.opcode.has(".bf16x2") => 2,
+            Class::Shift64 | Class::Bitfield if !constant(1) => 2,
+            Class::LeadingZeros => 2,
+            _ if wide => 1,
+            _ => 1 + own.extra_slots,
+        }
+    }
+
+    /// Whether an atomic is one instruction for any lanes: `exch` and `cas`, and sums of floats in global memory. Others
+    /// may be made for the warp, or in a loop in shared memory, and weigh more whatever becomes of them.
+    fn exchanges(&self, i: usize) -> bool {
+        let Facts { opcode, instruction, .. } = &self.facts[i];
+        let float = opcode.types().last().is_some_and(|ty| ty.is_float());
+        opcode.has(".exch")
+            || opcode.has(".cas")
+            || float && instruction.class == Class::AtomicGlobal
     }
 
     /// What is constant if `counters` are in each turn, and what differs by a constant from turn to turn.

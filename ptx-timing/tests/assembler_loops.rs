@@ -201,6 +201,73 @@ fn loops_of_unknown_turns_are_repeated() {
     assert_eq!(turns(8, "ne", "8", "bar.sync 0;"), 8);
 }
 
+/// Atomics that may be made for the warp, or in a loop, weigh more than others: how many multiply-adds fit into a turn
+/// beside one, two and three of them, to two, by ptxas.
+#[test]
+fn atomics_weigh_by_what_they_are() {
+    let own =
+        "ld.global.u32 %rV, [%rd4+O]; shl.b32 %rA, %rV, 2; atom.shared.add.u32 %rX, [%rA], 1;";
+    let largest =
+        "ld.global.u32 %rV, [%rd4+O]; shl.b32 %rA, %rV, 2; atom.shared.max.u32 %rX, [%rA], %rV;";
+    let sums = "ld.global.u32 %rV, [%rd4+O]; red.global.add.f32 [%rd5+O], %f2;";
+    let swaps = "ld.global.u32 %rV, [%rd4+O]; atom.shared.exch.b32 %rX, [%r5+O], %rV; xor.b32 %r3, %r3, %rX;";
+    for (unit, most) in
+        [(own, [32, 20, 6]), (largest, [32, 20, 6]), (sums, [42, 38, 34]), (swaps, [40, 36, 32])]
+    {
+        for (count, most) in (1..).zip(most) {
+            let one = |i: usize| {
+                let number = |base: usize| (base + i).to_string();
+                let unit = unit.replace('V', &number(60)).replace('A', &number(70));
+                unit.replace('X', &number(80)).replace('O', &(4 * i).to_string())
+            };
+            let more: String = (0..count).map(one).collect();
+            assert!(turns(most, "ne", "%r2", &more) >= 4 + 2, "{most}: {more}");
+            assert_eq!(turns(most + 3, "ne", "%r2", &more), 0, "{}: {more}", most + 3);
+        }
+    }
+}
+
+/// How many multiply-adds fit into a turn beside one and two of each, by ptxas: it counts before it knows what machine
+/// code makes of them.
+#[test]
+fn instructions_weigh_what_they_do_in_the_text() {
+    for (unit, most) in [
+        ("mul.lo.u64 %rd20, %rd20, %rd21;", [43, 42]),
+        ("min.s64 %rd20, %rd20, %rd21;", [43, 42]),
+        ("shl.b64 %rd20, %rd20, %r60;", [42, 40]),
+        ("clz.b32 %r61, %r61;", [42, 40]),
+        ("sqrt.approx.f32 %f60, %f60;", [38, 32]),
+        ("rcp.approx.f32 %f60, %f60;", [37, 30]),
+        ("div.approx.f32 %f60, %f60, %f2;", [37, 30]),
+        ("div.full.f32 %f60, %f60, %f2;", [32, 20]),
+        ("div.full.ftz.f32 %f60, %f60, %f2;", [36, 28]),
+        ("div.u32 %r61, %r61, %r60;", [23, 2]),
+        ("rem.u32 %r61, %r61, %r60;", [25, 6]),
+        ("div.s32 %r61, %r61, %r60;", [17, 0]),
+        ("rem.s32 %r61, %r61, %r60;", [20, 0]),
+        ("div.u32 %r61, %r61, 7;", [26, 8]),
+        ("rem.u32 %r61, %r61, 7;", [28, 12]),
+        ("rem.s32 %r61, %r61, 7;", [24, 4]),
+    ] {
+        for (count, most) in (1..).zip(most).filter(|(_, most)| *most > 0) {
+            let turns = |size: usize| {
+                let (_, code) = kernel(&format!(
+                    "ld.global.u64 %rd20, [%rd4]; ld.global.u64 %rd21, [%rd4+8]; ld.global.u32 %r61, [%rd4+16];\n\
+                     ld.global.f32 %f60, [%rd4+20]; mov.u32 %r50, 0;\nL:\nld.global.u32 %r60, [%rd4];{}{}\n\
+                     add.u32 %r50, %r50, 1; setp.ne.u32 %p2, %r50, %r2;\n@%p2 bra L;\n\
+                     st.global.u64 [%rd5+8], %rd20; st.global.u32 [%rd5+16], %r61; st.global.f32 [%rd5+20], %f60;",
+                    chain(size),
+                    unit.repeat(count)
+                ));
+                let list = code.code.instructions.iter();
+                list.filter(|i| i.class == Class::F32Fma).count() / size - 1
+            };
+            assert!(turns(most) >= 4 + 2, "{most}: {count} of {unit}");
+            assert_eq!(turns(most + 1), 0, "{}: {count} of {unit}", most + 1);
+        }
+    }
+}
+
 /// Indices of several turns differ by a constant, but not the addresses that a product of 64 bits makes of them: 32
 /// bits may go around. Each turn computes its own, beside the text's turn, four, two, and what comes behind.
 #[test]
