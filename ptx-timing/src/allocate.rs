@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::event::{AccessKind, Instruction, Register};
-use crate::pressure::{Piece, Sizes};
+use crate::pressure::{Piece, Sizes, operands};
 use crate::routines::Kind;
 use crate::tuples::Tuples;
 use ptx_isa::Class;
@@ -222,10 +222,8 @@ impl Partners {
     pub fn new(list: &[Instruction], sizes: &Sizes) -> Self {
         let mut partners = HashMap::<Register, Vec<Vec<Register>>>::new();
         for i in list {
-            let mut reads: Vec<Register> =
-                i.reads.iter().copied().filter(|r| sizes.of(*r) > 0).collect();
-            reads.sort_unstable();
-            reads.dedup();
+            let mut reads = operands(i);
+            reads.retain(|r| sizes.of(*r) > 0);
             if reads.len() < 2 {
                 continue;
             }
@@ -281,11 +279,8 @@ impl<'a> Allocator<'a> {
             }
             i.writes.iter().for_each(|w| self.give(*w, &mut file));
             let scratch = self.sizes.scratch(i) + if i.parted { PARTED } else { 0 };
-            most = most.max(file.end_with(scratch)).max(self.with_routine(
-                &order[place..],
-                &file,
-                &late,
-            ));
+            most = most.max(file.end_with(scratch));
+            most = most.max(self.with_routine(&order[place..], &file, &late));
             // Results that nobody reads.
             for r in last[place].iter().filter(|r| i.writes.contains(r)) {
                 file.take(*r);
@@ -302,10 +297,11 @@ impl<'a> Allocator<'a> {
             return 0;
         };
         let Some(routine) = self.sizes.routine(i) else { return 0 };
-        let own = i.reads.iter().chain(&i.writes).filter_map(|r| file.place(*r));
-        let own: usize = own.map(|place| place.words).sum();
-        let later = i.reads.iter().any(|r| !i.writes.contains(r) && file.place(*r).is_some());
-        let usual = routine.usual + if later { routine.later } else { 0 };
+        let words = |r: &Register| file.place(*r).map(|place| place.words);
+        let later: usize =
+            operands(i).iter().filter(|r| !i.writes.contains(r)).filter_map(words).sum();
+        let own = later + i.writes.iter().filter_map(words).sum::<usize>();
+        let usual = routine.usual + if later > 0 { routine.later } else { 0 };
         let more = usual.saturating_sub(own as u32);
         match routine.kind {
             Kind::Mixed { .. } => {

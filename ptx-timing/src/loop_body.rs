@@ -124,51 +124,42 @@ impl Body<'_, '_> {
         let f = &self.facts[i];
         let own = &f.instruction;
         let ty = f.opcode.types().last();
-        let constant = |at: usize| f.arguments.get(at).is_some_and(|a| a.1.is_some());
-        let wide = ty.is_some_and(|ty| ty.bits() == 64 && !ty.is_float());
-        let signed = matches!(ty, Some(Ty::S32));
-        let flushes = f.opcode.has(".ftz");
-        match own.class {
-            Class::AtomicGlobal | Class::AtomicShared if self.exchanges(i) => 2,
-            Class::AtomicGlobal => 12 + own.extra_slots,
-            Class::AtomicShared => 10 + own.extra_slots,
+        let constant = f.arguments.get(1).is_some_and(|a| a.1.is_some());
+        let float = ty.is_some_and(|ty| ty.is_float());
+        let wide = ty.is_some_and(|ty| ty.bits() == 64 && !float);
+        match (own.class, f.op) {
+            (Class::AtomicGlobal | Class::AtomicShared, _) if self.exchanges(i) => 2,
+            (Class::AtomicGlobal, _) => 12 + own.extra_slots,
+            (Class::AtomicShared, _) => 10 + own.extra_slots,
             // Their addresses are computed besides.
             _ if own.fragment => 8 + own.extra_slots,
-            class if class.is_memory() => 2 * own.merged + own.extra_slots,
-            _ if !wide
-                && matches!(f.op, Operation::Div | Operation::Rem)
-                && ty.is_some_and(|ty| !ty.is_float()) =>
-            {
-                let all = if signed { 27 } else { 21 };
-                let known = if constant(1) { if signed { 4 } else { 3 } } else { 0 };
-                all - known - if f.op == Operation::Rem { if signed { 3 } else { 2 } } else { 0 }
-            }
-            Class::F32Scaled => 6,
-            Class::F32DivApprox => {
-                if flushes {
-                    2
-                } else {
-                    7
+            (class, _) if class.is_memory() => 2 * own.merged + own.extra_slots,
+            (_, Operation::Div | Operation::Rem) if !wide && !float => {
+                match (ty == Some(Ty::S32), f.op == Operation::Rem, constant) {
+                    (false, false, false) => 21,
+                    (false, false, true) => 18,
+                    (false, true, false) => 19,
+                    (false, true, true) => 16,
+                    (true, false, false) => 27,
+                    (true, false, true) => 23,
+                    (true, true, false) => 24,
+                    (true, true, true) => 20,
                 }
             }
-            Class::F32DivFull if f.op == Operation::Div => {
-                if flushes {
-                    8
-                } else {
-                    12
-                }
-            }
-            Class::F32DivFull => 7,
-            Class::F16 if f.opcode.has(".f16x2") || f.opcode.has(".bf16x2") => 2,
-            Class::Shift64 | Class::Bitfield if !constant(1) => 2,
-            Class::LeadingZeros => 2,
+            (Class::F32Scaled, _) => 6,
+            (Class::F32DivApprox, _) if f.opcode.has(".ftz") => 2,
+            (Class::F32DivFull, Operation::Div) if f.opcode.has(".ftz") => 8,
+            (Class::F32DivFull, Operation::Div) => 12,
+            (Class::F32DivApprox | Class::F32DivFull, _) => 7,
+            (Class::Shift64 | Class::Bitfield, _) if !constant => 2,
+            (Class::F16 | Class::LeadingZeros, _) => 2,
             _ if wide => 1,
             _ => 1 + own.extra_slots,
         }
     }
 
-    /// Whether an atomic is one instruction for any lanes: `exch` and `cas`, and sums of floats in global memory. Others
-    /// may be made for the warp, or in a loop in shared memory, and weigh more whatever becomes of them.
+    /// Whether an atomic is one instruction for any lanes: `exch` and `cas`, and sums of floats in global memory.
+    /// Others may be made for the warp, or in a loop in shared memory, and weigh more whatever becomes of them.
     fn exchanges(&self, i: usize) -> bool {
         let Facts { opcode, instruction, .. } = &self.facts[i];
         let float = opcode.types().last().is_some_and(|ty| ty.is_float());

@@ -140,6 +140,14 @@ fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
 /// values besides.
 const STRIDED_FRAGMENT: u32 = 8;
 
+/// What an instruction reads, each once.
+pub(crate) fn operands(i: &Instruction) -> Vec<Register> {
+    let mut operands = i.reads.to_vec();
+    operands.sort_unstable();
+    operands.dedup();
+    operands
+}
+
 /// What lives at a point of a block, going backwards.
 #[derive(Debug, Clone)]
 pub(crate) struct Point {
@@ -164,21 +172,22 @@ impl Point {
                 }
             }
         }
-        // Words of operands, and of those that are read later.
-        let (mut own, mut later) = (0, 0);
-        for (at, &r) in i.reads.iter().chain(&i.guard).enumerate() {
-            let again = i.reads[..at.min(i.reads.len())].contains(&r);
-            own += if again { 0 } else { sizes.of(r) };
+        // What a routine takes beyond others, and what its operands are.
+        let routine = sizes.routine(i).map(|routine| {
+            let operands = operands(i);
+            let words = |later: bool| -> u32 {
+                let some = operands.iter().filter(|r| !later || self.live.contains(**r));
+                some.map(|r| sizes.of(*r)).sum()
+            };
+            (words(false), routine.least + routine.copied(words(true)))
+        });
+        for &r in i.reads.iter().chain(&i.guard) {
             if !self.live.contains(r) {
                 self.words += sizes.of(r);
                 self.live.insert(r);
-            } else if !again {
-                later += sizes.of(r);
             }
         }
-        let routine = sizes
-            .routine(i)
-            .map_or(0, |routine| self.words - own + routine.least + routine.copied(later));
+        let routine = routine.map_or(0, |(own, least)| self.words - own + least);
         let most = most.max(self.words).max(routine) + sizes.scratch(i);
         for &r in i.reads.iter().chain(&i.guard).filter(|r| sizes.fetched(**r)) {
             let Some((_, left)) = self.left.iter_mut().find(|l| l.0 == r) else { continue };

@@ -236,9 +236,12 @@ fn instructions_weigh_what_they_do_in_the_text() {
         ("min.s64 %rd20, %rd20, %rd21;", [43, 42]),
         ("shl.b64 %rd20, %rd20, %r60;", [42, 40]),
         ("clz.b32 %r61, %r61;", [42, 40]),
+        ("bfe.u32 %r61, %r61, %r60, 7;", [42, 40]),
+        ("add.f16x2 %h0, %h0, %h1;", [42, 40]),
         ("sqrt.approx.f32 %f60, %f60;", [38, 32]),
         ("rcp.approx.f32 %f60, %f60;", [37, 30]),
         ("div.approx.f32 %f60, %f60, %f2;", [37, 30]),
+        ("div.approx.ftz.f32 %f60, %f60, %f2;", [42, 40]),
         ("div.full.f32 %f60, %f60, %f2;", [32, 20]),
         ("div.full.ftz.f32 %f60, %f60, %f2;", [36, 28]),
         ("div.u32 %r61, %r61, %r60;", [23, 2]),
@@ -246,6 +249,7 @@ fn instructions_weigh_what_they_do_in_the_text() {
         ("div.s32 %r61, %r61, %r60;", [17, 0]),
         ("rem.s32 %r61, %r61, %r60;", [20, 0]),
         ("div.u32 %r61, %r61, 7;", [26, 8]),
+        ("div.s32 %r61, %r61, 7;", [21, 0]),
         ("rem.u32 %r61, %r61, 7;", [28, 12]),
         ("rem.s32 %r61, %r61, 7;", [24, 4]),
     ] {
@@ -253,9 +257,11 @@ fn instructions_weigh_what_they_do_in_the_text() {
             let turns = |size: usize| {
                 let (_, code) = kernel(&format!(
                     "ld.global.u64 %rd20, [%rd4]; ld.global.u64 %rd21, [%rd4+8]; ld.global.u32 %r61, [%rd4+16];\n\
+                     .reg .b32 %h<2>; ld.global.b32 %h0, [%rd4+24]; ld.global.b32 %h1, [%rd4+28];\n\
                      ld.global.f32 %f60, [%rd4+20]; mov.u32 %r50, 0;\nL:\nld.global.u32 %r60, [%rd4];{}{}\n\
                      add.u32 %r50, %r50, 1; setp.ne.u32 %p2, %r50, %r2;\n@%p2 bra L;\n\
-                     st.global.u64 [%rd5+8], %rd20; st.global.u32 [%rd5+16], %r61; st.global.f32 [%rd5+20], %f60;",
+                     st.global.u64 [%rd5+8], %rd20; st.global.u32 [%rd5+16], %r61; st.global.f32 [%rd5+20], %f60;\n\
+                     st.global.b32 [%rd5+24], %h0;",
                     chain(size),
                     unit.repeat(count)
                 ));

@@ -1,15 +1,14 @@
 //! Registers estimated from PTX against those that ptxas 13.5 gives the same text (`ptxas -v -arch=sm_90`).
 
-#[path = "common/registers.rs"]
-mod common;
+#[path = "common/small.rs"]
+mod small;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{POINTERS, estimate, estimate_on};
-
 use ptx_timing::Catalog;
 use ptx_timing::code::KernelCode;
+use small::{POINTERS, estimate, estimate_on};
 
 /// Whether a kernel is held back: nothing was tuned on it. A hash of its name (FNV-1a) says so, as of the
 /// recorded ones.
@@ -282,11 +281,15 @@ fn stored_words_are_in_odd_registers() {
 }
 
 /// What an instruction takes lies in both banks of registers: words that are stored at addresses of 64 bits leave the
-/// even ones free, which values of 64 bits cannot take as pairs. Numbers of ptxas 13.5.
+/// even ones free, which products of 64 bits cannot take as pairs. Numbers of ptxas 13.5; beside a product it fetches the
+/// pointer to store to ahead of the loads, into registers of its own, which is not known here.
 #[test]
 fn operands_lie_in_both_banks() {
     let sum = "add.u64 %rd20, %rd10, %rd11;";
-    for (op, count, real) in [(sum, 0, 14_u32), (sum, 4, 22), (sum, 8, 30)] {
+    let product = "mul.hi.u64 %rd20, %rd10, %rd11; mul.lo.u64 %rd21, %rd10, %rd11; xor.b64 %rd20, %rd20, %rd21;";
+    for (op, count, real) in
+        [(sum, 0, 14_u32), (sum, 4, 22), (sum, 8, 30), (product, 0, 20), (product, 4, 28)]
+    {
         let of = |step: &dyn Fn(usize) -> String| (0..count).map(step).collect::<String>();
         let loads = of(&|i| format!("ld.global.u32 %r{}, [%rd1+{}];\n", 10 + i, 4096 + 1024 * i));
         let stores = of(&|i| format!("st.global.u32 [%rd2+{}], %r{};\n", 4096 + 1024 * i, 10 + i));
@@ -295,7 +298,8 @@ fn operands_lie_in_both_banks() {
              {op}\nst.global.u64 [%rd2], %rd20;\n{stores}"
         ))
         .0;
-        assert!(own.abs_diff(real) <= 2, "{op} beside {count} words: {own}, ptxas {real}");
+        let most = if op == sum { 2 } else { 4 };
+        assert!(own.abs_diff(real) <= most, "{op} beside {count} words: {own}, ptxas {real}");
     }
 }
 
