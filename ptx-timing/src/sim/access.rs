@@ -2,7 +2,7 @@
 
 use super::chip::Chip;
 use super::time::FRACTION;
-use super::warp::{Block, Warp, local_base};
+use super::warp::{Block, Copies, Warp, local_base};
 use crate::event::{Detail, Event, Space, TracedAccess};
 
 /// Does the accesses of one instruction, one after the other. The clock at which the last one that the warp waits for
@@ -13,7 +13,7 @@ pub(super) fn access(
     (sm, place): (usize, usize),
     start: u64,
     event: Event,
-    (warp, block): (&mut Warp, &Block),
+    (warp, block, copies): (&Warp, &Block, &mut Copies),
     counted: usize,
 ) -> (u64, u64, u64) {
     let Detail::Memory { first, count } = event.detail else { return (0, 0, 0) };
@@ -43,10 +43,7 @@ pub(super) fn access(
         work += held;
         room += held;
         match traced.differs.copy {
-            true => {
-                let pending = &mut warp.groups.copies.pending;
-                *pending = (*pending).max(at);
-            }
+            true => copies.pending = copies.pending.max(at),
             false => done = done.max(at),
         }
     }

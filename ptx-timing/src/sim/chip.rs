@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::distributor::Distributor;
 use super::memory::Memory;
 use super::operands::OperandPorts;
-use super::plan::{Further, Pipes, Plan};
+use super::plan::{Further, Pipes, Plan, Registers};
 use super::record::Recording;
 use super::report::PcCounts;
 use super::shape::Shapes;
@@ -19,7 +19,7 @@ pub(super) struct Chip<'a> {
     pub code: &'a Code,
     pub plans: &'a [Plan],
     pub pipes: &'a Pipes,
-    pub registers: usize,
+    pub registers: Registers,
     pub further: Further,
     pub operand_ports: OperandPorts,
     pub memory: Memory<'a>,

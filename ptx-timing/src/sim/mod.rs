@@ -14,6 +14,7 @@ mod known_waits;
 mod lines;
 mod memory;
 mod operands;
+mod pace;
 mod pipes;
 mod plan;
 mod port;
@@ -45,7 +46,7 @@ use chip::Chip;
 use distributor::Distributor;
 use memory::Memory;
 use operands::OperandPorts;
-use plan::Further;
+use plan::{Further, Registers};
 use sm::Sm;
 use time::FRACTION;
 use warp::first_bad_event;
@@ -89,6 +90,8 @@ where
         plans[*pc as usize].waits = waits.clone();
     }
     known_waits::put(profile, code, &schedule, registers, &mut plans);
+    let registers = Registers::renumber(code, &mut plans);
+    let registers_per_warp = registers.guards.len();
     let blocks = source.blocks();
     let resident = u64::from(occupancy.blocks) * u64::from(profile.device.multiprocessors);
     // SMs that get no block need not exist.
@@ -121,7 +124,9 @@ where
     };
     let mut grid = Grid {
         schedule,
-        sms: (0..sms as usize).map(|index| Sm::new(profile, &pipes, index)).collect(),
+        sms: (0..sms as usize)
+            .map(|index| Sm::new(profile, &pipes, registers_per_warp, index))
+            .collect(),
         strata,
         samples: config.max_blocks.or(config.max_instructions).is_some(),
         emptying: false,
@@ -242,9 +247,10 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
+        let policy = chip.profile.issue.policy;
         let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         for (index, sm) in self.sms.iter_mut().enumerate() {
-            queue.extend(sm.next_time().map(|t| Reverse((t, index))));
+            queue.extend(sm.next_time(policy).map(|t| Reverse((t, index))));
         }
         while let Some(mut first) = queue.peek_mut() {
             let Reverse((start, index)) = *first;
@@ -260,7 +266,7 @@ impl Grid {
                 for ended in outcome.finished {
                     self.start(index, Some(ended), source, chip)?;
                 }
-                time = self.sms[index].next_time();
+                time = self.sms[index].next_time(policy);
             }
             match time {
                 Some(next) => *first = Reverse((next, index)),

@@ -2,15 +2,15 @@
 
 use super::plan::Pipes;
 use super::time::FRACTION;
-use super::warp::NEVER;
 use crate::profile::Issue;
 
 /// Besides pipes: the instruction needs the scheduler's operand ports. What reads no registers, as branches and
 /// what keeps track of them, issues while another instruction is still fetching.
 pub(super) const PORTS: u64 = 1 << 63;
 
-/// More than what instructions want of the pipes of any device.
-pub(super) const MOST_WANTS: usize = 1 << 8;
+/// More than what instructions want of the pipes of any device. Beyond the number, so that what the schedulers of all
+/// SMs look at does not lie in the same few sets of the host's caches.
+pub(super) const MOST_WANTS: usize = (1 << 8) + 8;
 
 /// By number in [`Pipes::wants`]: the first clock at which one of some pipes, and [`PORTS`], take an instruction; 0
 /// where it wants nothing.
@@ -19,16 +19,12 @@ pub(super) type Takes = [u64; MOST_WANTS];
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
 pub(super) struct PipeTimes {
-    /// When each pipe of each scheduler is free, in 1/1024 clocks, scheduler by scheduler: of a shared pipe for this
-    /// scheduler.
-    free: Vec<u64>,
-    /// When each shared pipe is free for all, and for each scheduler as far as only its own instructions count.
+    /// Each pipe of each scheduler, pipe by pipe.
+    times: Vec<PipeTime>,
+    /// When each shared pipe is free for all.
     all: Vec<u64>,
-    own: Vec<u64>,
     /// Clocks of one scheduler for a clock of a shared pipe.
     scheduler_cycles: Vec<u64>,
-    /// The first clock at which it takes an instruction, which may wait in its queue.
-    takes: Vec<u64>,
     /// By scheduler: the first clock at which what an instruction wants takes it.
     takes_wanted: Vec<Takes>,
     /// The same without the ports, scheduler by scheduler.
@@ -47,6 +43,17 @@ pub(super) struct PipeTimes {
     shared_queue: u64,
     /// When the operand ports of each scheduler are free, in clocks.
     ports: Vec<u64>,
+}
+
+/// A pipe of a scheduler, or what a shared pipe is for this scheduler.
+#[derive(Debug, Clone, Copy, Default)]
+struct PipeTime {
+    /// When it is free, in 1/1024 clocks.
+    free: u64,
+    /// Of a shared pipe: the same as far as only the instructions of this scheduler count.
+    own: u64,
+    /// The first clock at which it takes an instruction, which may wait in its queue.
+    takes: u64,
 }
 
 /// What instructions want, among others of a pipe.
@@ -74,11 +81,9 @@ impl PipeTimes {
             these.map(wanted).collect()
         };
         Self {
-            free: vec![0; count * schedulers],
+            times: vec![PipeTime::default(); count * schedulers],
             all: vec![0; count],
-            own: vec![0; count * schedulers],
             scheduler_cycles: pipes.scheduler_cycles.clone(),
-            takes: vec![0; count * schedulers],
             takes_wanted: vec![[0; MOST_WANTS]; schedulers],
             pipes_take: vec![0; schedulers * pipes.wants.len()],
             wants: pipes.wants.len(),
@@ -103,17 +108,22 @@ impl PipeTimes {
         &self.takes_wanted[scheduler]
     }
 
-    /// A pipe of a scheduler is free at another time.
-    fn update(&mut self, scheduler: usize, pipe: usize) {
-        let (count, ports) = (self.busy.len(), self.ports[scheduler]);
-        let takes = &self.takes[scheduler * count..][..count];
+    /// A pipe of a scheduler takes instructions at another time.
+    fn update(&mut self, scheduler: usize, pipe: usize, takes: u64) {
+        let ports = self.ports[scheduler];
         let pipes_take = &mut self.pipes_take[scheduler * self.wants..][..self.wants];
         let takes_wanted = &mut self.takes_wanted[scheduler];
         for wanted in &self.wanted_by[pipe] {
-            let time = takes[pipe].min(first_of(takes, wanted.others));
-            pipes_take[usize::from(wanted.number)] = time;
-            let ports = if wanted.ports { ports } else { 0 };
-            takes_wanted[usize::from(wanted.number)] = time.max(ports);
+            let mut time = takes;
+            let mut others = wanted.others;
+            while others != 0 {
+                let other = others.trailing_zeros() as usize;
+                time = time.min(self.times[other * self.ports.len() + scheduler].takes);
+                others &= others - 1;
+            }
+            let number = usize::from(wanted.number);
+            pipes_take[number] = time;
+            takes_wanted[number] = if wanted.ports { time.max(ports) } else { time };
         }
     }
 
@@ -139,14 +149,18 @@ impl PipeTimes {
         }
     }
 
+    fn time(&self, scheduler: usize, pipe: u8) -> &PipeTime {
+        &self.times[usize::from(pipe) * self.ports.len() + scheduler]
+    }
+
     /// First clock at which a pipe takes an instruction.
     pub fn takes(&self, scheduler: usize, pipe: u8) -> u64 {
-        self.takes[scheduler * self.busy.len() + usize::from(pipe)]
+        self.time(scheduler, pipe).takes
     }
 
     /// When a pipe is free, in 1/1024 clocks.
     pub fn free(&self, scheduler: usize, pipe: u8) -> u64 {
-        self.free[scheduler * self.busy.len() + usize::from(pipe)]
+        self.time(scheduler, pipe).free
     }
 
     /// Keeps a pipe busy for some time from `now` on, or from when it is free (1/1024 clocks); of that time it waits
@@ -159,45 +173,40 @@ impl PipeTimes {
         (now, next): (u64, u64),
         (busy, room): (u64, u64),
     ) -> bool {
-        let (pipe, count) = (usize::from(pipe), self.busy.len());
+        let (pipe, schedulers) = (usize::from(pipe), self.ports.len());
         self.busy[pipe] += busy;
-        let at = scheduler * count + pipe;
         let from = now * FRACTION;
+        let first = pipe * schedulers;
         if self.shared >> pipe & 1 == 0 {
-            let free = self.free[at].max(from) + busy;
-            self.set_free(scheduler, pipe, (free, self.own_queue), next);
+            let time = &mut self.times[first + scheduler];
+            time.free = time.free.max(from) + busy;
+            if let Some(takes) = time.takes(self.own_queue, next) {
+                self.update(scheduler, pipe, takes);
+            }
             return false;
         }
-        self.all[pipe] = self.all[pipe].max(from) + busy;
-        self.own[at] = self.own[at].max(from) + (busy - room) * self.scheduler_cycles[pipe] + room;
-        for scheduler in 0..self.ports.len() {
-            let free = self.all[pipe].max(self.own[scheduler * count + pipe]);
-            self.set_free(scheduler, pipe, (free, self.shared_queue), now);
+        let all = self.all[pipe].max(from) + busy;
+        self.all[pipe] = all;
+        let own = &mut self.times[first + scheduler].own;
+        *own = (*own).max(from) + (busy - room) * self.scheduler_cycles[pipe] + room;
+        for scheduler in 0..schedulers {
+            let time = &mut self.times[first + scheduler];
+            time.free = all.max(time.own);
+            if let Some(takes) = time.takes(self.shared_queue, now) {
+                self.update(scheduler, pipe, takes);
+            }
         }
         true
     }
-
-    /// When a pipe of a scheduler is free, which takes instructions so many clocks before. Nobody asks what it takes
-    /// before a clock: what ends by then may as well have ended long ago.
-    #[inline]
-    fn set_free(&mut self, scheduler: usize, pipe: usize, (free, queue): (u64, u64), asked: u64) {
-        let at = scheduler * self.busy.len() + pipe;
-        let takes = (free / FRACTION).saturating_sub(queue);
-        let before = std::mem::replace(&mut self.takes[at], takes);
-        self.free[at] = free;
-        if takes != before && takes.max(before) > asked {
-            self.update(scheduler, pipe);
-        }
-    }
 }
 
-/// First clock at which one of some pipes takes an instruction; `NEVER` if there are none, as mostly.
-fn first_of(takes: &[u64], pipes: u64) -> u64 {
-    let mut least = NEVER;
-    let mut rest = pipes;
-    while rest != 0 {
-        least = least.min(takes[rest.trailing_zeros() as usize]);
-        rest &= rest - 1;
+impl PipeTime {
+    /// Takes instructions so many clocks before it is free. Returns when, if it has not been the same. Nobody asks what
+    /// it takes before a clock: what ends by then may as well have ended long ago.
+    #[inline]
+    fn takes(&mut self, queue: u64, asked: u64) -> Option<u64> {
+        let takes = (self.free / FRACTION).saturating_sub(queue);
+        let before = std::mem::replace(&mut self.takes, takes);
+        (takes != before && takes.max(before) > asked).then_some(takes)
     }
-    least
 }

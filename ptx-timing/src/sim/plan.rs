@@ -1,6 +1,6 @@
 //! The kernel's instructions as a profile sees them: pipes, intervals, latencies.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
@@ -208,6 +208,33 @@ pub(super) struct Pipes {
     pub scheduler_cycles: Vec<u64>,
     /// What instructions want of them, see [`Plan::pipe_mask`]. The first one is nothing.
     pub wants: Vec<u64>,
+}
+
+/// The registers of a warp, as plans number them.
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    /// Of each, whether it is a guard.
+    pub guards: Vec<bool>,
+}
+
+impl Registers {
+    /// Numbers the registers of plans in the order of their use: those that instructions use together lie together.
+    pub fn renumber(code: &Code, plans: &mut [Plan]) -> Self {
+        let mut registers = Self::default();
+        let mut numbers = HashMap::new();
+        let mut number = |register: &mut Register| {
+            *register = *numbers.entry(*register).or_insert_with_key(|register| {
+                registers.guards.push(code.words.get(*register as usize) == Some(&0));
+                registers.guards.len() as Register - 1
+            });
+        };
+        for plan in plans {
+            let Plan { reads, writes, guard, waits, operands, .. } = plan;
+            reads.iter_mut().chain(writes).chain(guard).chain(waits).for_each(&mut number);
+            operands.iter_mut().for_each(|(register, _)| number(register));
+        }
+        registers
+    }
 }
 
 /// The words that an arithmetic instruction fetches through the operand ports.

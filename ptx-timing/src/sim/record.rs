@@ -36,7 +36,7 @@ pub struct Recording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Recorded {
     /// Its number in the timeline.
-    timeline: Option<usize>,
+    timeline: Option<u32>,
     /// It is the one that is followed.
     followed: bool,
 }
@@ -59,7 +59,7 @@ impl Recording {
         slot: u32,
         start: u64,
     ) -> Recorded {
-        let timeline = (sm == self.sm && start < self.until).then_some(self.warps.len());
+        let timeline = (sm == self.sm && start < self.until).then_some(self.warps.len() as u32);
         if timeline.is_some() {
             let WarpChoice { block, warp } = warp;
             let issues = Vec::new();
@@ -80,7 +80,7 @@ impl Recording {
             return;
         }
         let (clocks, reason) = waited;
-        self.warps[warp].issues.push(IssueSpan {
+        self.warps[warp as usize].issues.push(IssueSpan {
             at,
             line: event.pc,
             waited: clocks.min(u32::MAX.into()) as u32,
@@ -92,7 +92,7 @@ impl Recording {
     /// A warp ends.
     pub(super) fn end_warp(&mut self, of: Recorded, at: u64) {
         if let Some(warp) = of.timeline.filter(|_| at <= self.until) {
-            self.warps[warp].end = Some(at);
+            self.warps[warp as usize].end = Some(at);
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Slots {
     turn: Vec<(u64, u64)>,
     /// Behind the last slot of each scheduler that had a warp.
     used: Vec<usize>,
+    /// By scheduler: the slot that could issue first when all were looked at, and a clock before which no other can.
+    first: Vec<(usize, u64)>,
 }
 
 impl Slots {
@@ -33,17 +35,13 @@ impl Slots {
             wants: vec![0; slots],
             turn: vec![(0, 0); slots],
             used: (0..schedulers).map(|scheduler| scheduler * per_scheduler).collect(),
+            first: vec![(0, 0); schedulers],
         }
     }
 
     /// All slots.
     pub fn len(&self) -> usize {
         self.ready_at.len()
-    }
-
-    /// The scheduler of a slot.
-    pub fn scheduler(&self, slot: usize) -> usize {
-        self.scheduler[slot]
     }
 
     /// The slot of a hardware warp: warp w belongs to scheduler w mod schedulers.
@@ -57,17 +55,25 @@ impl Slots {
         self.ready_at[slot]
     }
 
-    pub fn set_ready(&mut self, slot: usize, time: u64) {
+    /// Returns the scheduler of the slot.
+    pub fn set_ready(&mut self, slot: usize, time: u64) -> usize {
         self.ready_at[slot] = time;
+        let scheduler = self.scheduler[slot];
+        let (first, others) = &mut self.first[scheduler];
+        if *first != slot {
+            *others = time.min(*others);
+        }
+        scheduler
     }
 
-    /// A warp has come to its next instruction.
-    pub fn set(&mut self, slot: usize, ready_at: u64, wants: u8, turn: (u64, u64)) {
-        self.ready_at[slot] = ready_at;
+    /// A warp has come to its next instruction. Returns its scheduler.
+    pub fn set(&mut self, slot: usize, ready_at: u64, wants: u8, turn: (u64, u64)) -> usize {
         self.wants[slot] = wants;
         self.turn[slot] = turn;
-        let used = &mut self.used[self.scheduler[slot]];
+        let scheduler = self.set_ready(slot, ready_at);
+        let used = &mut self.used[scheduler];
         *used = (*used).max(slot + 1);
+        scheduler
     }
 
     /// The slots of a scheduler that have had warps.
@@ -75,20 +81,47 @@ impl Slots {
         scheduler * self.per_scheduler..self.used[scheduler]
     }
 
-    /// Whether a slot's warp can issue.
-    pub fn can(&self, slot: usize, now: u64, takes: &Takes) -> bool {
-        self.ready_at[slot].max(takes[usize::from(self.wants[slot])]) <= now
+    /// When a slot's warp can issue.
+    fn can_at(&self, slot: usize, takes: &Takes) -> u64 {
+        self.ready_at[slot].max(takes[usize::from(self.wants[slot])])
     }
 
-    /// When the first warp of a scheduler can issue; `NEVER` if none will.
-    pub fn next(&self, scheduler: usize, takes: &Takes) -> u64 {
-        let range = self.range(scheduler);
-        let (ready, wants) = (&self.ready_at[range.clone()], &self.wants[range]);
-        let mut next = NEVER;
-        for slot in 0..ready.len().min(wants.len()) {
-            next = next.min(ready[slot].max(takes[usize::from(wants[slot])]));
+    /// Whether a slot's warp can issue.
+    pub fn can(&self, slot: usize, now: u64, takes: &Takes) -> bool {
+        self.can_at(slot, takes) <= now
+    }
+
+    /// When a scheduler issues next, not before a clock; `NEVER` if it does not. The slot is the one that it issues
+    /// then, if its warp still can.
+    pub fn next(
+        &mut self,
+        scheduler: usize,
+        from: u64,
+        last: usize,
+        policy: Policy,
+        takes: &Takes,
+    ) -> (u64, usize) {
+        // Mostly the warp that issued goes on while the others wait. Pipes only take them later than before.
+        let (first, others) = self.first[scheduler];
+        let at = self.can_at(first, takes).max(from);
+        if at < others {
+            return (at, first);
         }
-        next
+        let range = self.range(scheduler);
+        let start = range.start;
+        let (ready, wants) = (&self.ready_at[range.clone()], &self.wants[range]);
+        let (mut least, mut first, mut others) = (NEVER, 0, NEVER);
+        for (slot, (&ready, &wants)) in ready.iter().zip(wants).enumerate() {
+            let time = ready.max(takes[usize::from(wants)]);
+            let less = time < least;
+            others = if less { least } else { others.min(time) };
+            first = if less { slot } else { first };
+            least = least.min(time);
+        }
+        self.first[scheduler] = (start + first, others);
+        let at = least.max(from);
+        let chosen = if at < others { None } else { self.pick(scheduler, last, at, policy, takes) };
+        (at, chosen.unwrap_or(start + first))
     }
 
     /// The slot whose warp a scheduler issues at `now`, after the one that it issued last.

@@ -4,6 +4,7 @@ use super::access::access;
 use super::chip::Chip;
 use super::memory::Memory;
 use super::operands::NOTHING;
+use super::pace::go_on;
 use super::pipes::PipeTimes;
 use super::plan::Pipes;
 use super::record::{Recorded, WarpChoice};
@@ -11,9 +12,9 @@ use super::report::Stall;
 use super::shape::Shapes;
 use super::slots::Slots;
 use super::time::FRACTION;
-use super::warp::{AtBarrier, BarrierState, Block, NEVER, STATE_BITS, Warp};
+use super::warp::{AtBarrier, BarrierState, Block, Groups, NEVER, RegisterState, STATE_BITS, Warp};
 use crate::event::{BlockTrace, Detail};
-use crate::profile::Profile;
+use crate::profile::{Policy, Profile};
 
 /// What a step did that the grid has to know.
 #[derive(Debug, Default)]
@@ -29,9 +30,16 @@ pub(super) struct Sm {
     /// The warps by slot, and what schedulers choose by.
     warps: Vec<Option<Warp>>,
     slots: Slots,
+    /// The registers of the warps, so many of each slot, and what the warps wait for later.
+    registers: Vec<RegisterState>,
+    registers_per_warp: usize,
+    groups: Vec<Groups>,
     schedulers: Vec<Scheduler>,
-    /// Of which schedulers it is not known when they have something to do.
+    /// When each has something to do next, as far as that is known.
+    wakes: Vec<u64>,
+    /// Of which schedulers it is not known when they have something to do, and those that have it first of the others.
     stale: u32,
+    due: u32,
     pub pipes: PipeTimes,
     blocks: Vec<Option<Block>>,
     resident_blocks: u32,
@@ -53,13 +61,13 @@ pub(super) struct Sm {
 /// One scheduler of an SM.
 #[derive(Debug, Clone)]
 struct Scheduler {
-    /// When it has something to do next, as far as that is known.
-    wake: u64,
     /// It issues nothing before this clock.
     next_issue: u64,
     /// The slot for which it issued last, and the two instructions that it issued last for that, the latest first.
     last: usize,
     last_pcs: [u32; 2],
+    /// The slot that it issues when it has something to do next.
+    chosen: usize,
 }
 
 impl Scheduler {
@@ -72,24 +80,24 @@ impl Scheduler {
 }
 
 impl Sm {
-    pub fn new(profile: &Profile, pipes: &Pipes, index: usize) -> Self {
+    pub fn new(profile: &Profile, pipes: &Pipes, registers: usize, index: usize) -> Self {
         let schedulers = profile.issue.schedulers as usize;
         let per_scheduler = (profile.limits.max_warps_per_sm as usize).div_ceil(schedulers);
         let slots = Slots::new(schedulers, per_scheduler);
         Self {
             index,
             warps: (0..slots.len()).map(|_| None).collect(),
+            registers: vec![0; slots.len() * registers],
+            registers_per_warp: registers,
+            groups: (0..slots.len()).map(|_| Groups::default()).collect(),
             slots,
             schedulers: vec![
-                Scheduler {
-                    wake: NEVER,
-                    next_issue: 0,
-                    last: 0,
-                    last_pcs: [NOTHING; 2]
-                };
+                Scheduler { next_issue: 0, last: 0, last_pcs: [NOTHING; 2], chosen: 0 };
                 schedulers
             ],
+            wakes: vec![NEVER; schedulers],
             stale: 0,
+            due: 0,
             pipes: PipeTimes::new(pipes, schedulers, &profile.issue),
             blocks: Vec::new(),
             resident_blocks: 0,
@@ -167,35 +175,42 @@ impl Sm {
                 events: warp.events,
                 accesses: warp.accesses,
                 position: 0,
-                block,
-                place: self.index * self.slots.len() + hardware,
+                block: block as u32,
+                place: (self.index * self.slots.len() + hardware) as u32,
                 counted: stratum * chip.plans.len(),
                 block_age: self.block_age,
-                registers: vec![0; chip.registers].into_boxed_slice(),
                 free_at: start,
                 free_reason: Stall::Control,
                 wait_from: start,
                 operands_at: start,
                 operands_reason: Stall::Control,
                 pipe_was_busy: false,
-                at_barrier: None,
+                at_barrier: false,
                 recorded: recorded.unwrap_or_default(),
-                groups: Box::default(),
             });
+            registers_of(&mut self.registers, self.registers_per_warp, slot).fill(0);
+            self.groups[slot] = Groups::default();
             self.prepare(slot, chip);
         }
     }
 
     /// When something can happen next; `None` = all warps wait at barriers, or there are none.
-    pub fn next_time(&mut self) -> Option<u64> {
+    pub fn next_time(&mut self, policy: Policy) -> Option<u64> {
         while self.stale != 0 {
             let scheduler = self.stale.trailing_zeros() as usize;
             self.stale &= self.stale - 1;
-            let next = self.slots.next(scheduler, self.pipes.takes_wanted(scheduler));
             let own = &mut self.schedulers[scheduler];
-            own.wake = next.max(own.next_issue);
+            let takes = self.pipes.takes_wanted(scheduler);
+            (self.wakes[scheduler], own.chosen) =
+                self.slots.next(scheduler, own.next_issue, own.last, policy, takes);
         }
-        let next = self.schedulers.iter().fold(NEVER, |least, own| least.min(own.wake));
+        let mut next = NEVER;
+        self.due = 0;
+        for (scheduler, &wake) in self.wakes.iter().enumerate() {
+            self.due =
+                if wake < next { 0 } else { self.due } | u32::from(wake <= next) << scheduler;
+            next = next.min(wake);
+        }
         (next != NEVER).then_some(next)
     }
 
@@ -206,7 +221,7 @@ impl Sm {
         let next = |slot: usize| {
             let warp = self.warps[slot].as_ref()?;
             let access = warp.next_access()?;
-            let shapes = self.blocks.get(warp.block)?.as_ref()?.shapes.borrow();
+            let shapes = self.blocks.get(warp.block as usize)?.as_ref()?.shapes.borrow();
             // Those of many lanes look at all of their lines when they come.
             let few = shapes.of_few(access.pattern);
             let lines = if few { memory.warm_next(self.index, access) } else { 0 };
@@ -221,32 +236,45 @@ impl Sm {
     }
 
     fn set_ready(&mut self, slot: usize, time: u64) {
-        self.slots.set_ready(slot, time);
-        self.stale |= 1 << self.slots.scheduler(slot);
+        self.stale |= 1 << self.slots.set_ready(slot, time);
     }
 
-    /// Lets every scheduler issue at `now`.
+    /// Lets every scheduler issue at `now`, which [`Sm::next_time`] has said.
     pub fn step(&mut self, now: u64, chip: &mut Chip<'_>) -> StepOutcome {
         let mut outcome = StepOutcome::default();
         let schedulers = self.schedulers.len();
         let first = self.first_scheduler;
-        for turn in first..first + schedulers {
+        let due = std::mem::take(&mut self.due);
+        let mut turns = (1_u64 << schedulers) - 1;
+        loop {
+            // What another scheduler did in this clock may have made a warp ready.
+            let some = u64::from(due | self.stale);
+            let next = (some << schedulers | some) >> first & turns;
+            if next == 0 {
+                break;
+            }
+            turns &= u64::MAX << next.trailing_zeros() << 1;
+            let turn = first + next.trailing_zeros() as usize;
             let scheduler = if turn < schedulers { turn } else { turn - schedulers };
             let own = &self.schedulers[scheduler];
-            // What another scheduler did in this clock may have made a warp ready.
-            if own.next_issue > now || own.wake > now && self.stale >> scheduler & 1 == 0 {
+            if own.next_issue > now {
                 continue;
             }
+            let mut known = (self.stale >> scheduler & 1 == 0).then_some(own.chosen);
             self.stale |= 1 << scheduler;
             let mut issued = 0;
             while issued < chip.profile.issue.width {
-                // A second instruction in the same slot has to come from the same warp.
                 let last = self.schedulers[scheduler].last;
                 let takes = self.pipes.takes_wanted(scheduler);
-                let slot = if issued == 0 {
+                // Others may have taken the pipe that it wants, but what could not issue before cannot now.
+                let known = known.take().filter(|slot| self.slots.can(*slot, now, takes));
+                let slot = if known.is_some() {
+                    known
+                } else if issued == 0 {
                     let policy = chip.profile.issue.policy;
                     self.slots.pick(scheduler, last, now, policy, takes)
                 } else {
+                    // A second instruction in the same slot has to come from the same warp.
                     Some(last).filter(|slot| self.slots.can(*slot, now, takes))
                 };
                 let Some(slot) = slot else { break };
@@ -325,10 +353,17 @@ impl Sm {
         if let Detail::Memory { count, .. } = event.detail
             && event.active != 0
             && !plan.product
-            && let Some(block) = self.blocks[warp.block].as_ref()
+            && let Some(block) = self.blocks[warp.block as usize].as_ref()
         {
-            let (end, work, held) =
-                access(chip, (self.index, warp.place), start, event, (warp, block), counted);
+            let copies = &mut self.groups[slot].copies;
+            let (end, work, held) = access(
+                chip,
+                (self.index, warp.place as usize),
+                start,
+                event,
+                (warp, block, copies),
+                counted,
+            );
             let second = plan.passes - 1;
             let apart = u64::from(chip.profile.atomics.shared_same_address_latency) * 2 * second;
             let behind = u64::from(count.saturating_sub(1)) * plan.access_latency;
@@ -337,8 +372,9 @@ impl Sm {
             room = held * plan.passes;
         }
         let state = done << STATE_BITS | plan.state;
+        let registers = registers_of(&mut self.registers, self.registers_per_warp, slot);
         for &register in plan.writes.iter() {
-            warp.registers[register as usize] = state;
+            registers[register as usize] = state;
         }
         // A second instruction may follow in the same clock.
         let next = if chip.profile.issue.width > 1 { now } else { own.next_issue };
@@ -347,7 +383,7 @@ impl Sm {
         }
         if plan.product {
             let end = self.pipes.free(scheduler, pipe) / FRACTION;
-            let pending = &mut warp.groups.products.pending;
+            let pending = &mut self.groups[slot].products.pending;
             *pending = (*pending).max(end);
         }
         if plan.f64 {
@@ -355,21 +391,7 @@ impl Sm {
             self.schedulers.iter_mut().for_each(|s| s.next_issue = s.next_issue.max(until));
             self.stale = (1 << schedulers) - 1;
         }
-        warp.position += 1;
-        warp.free_at =
-            now + if plan.holds { cost.latency } else { cost.issue_cycles.max(plan.pause) };
-        if matches!(event.detail, Detail::Diverges { .. }) {
-            warp.free_at += u64::from(chip.profile.issue.divergence_cycles);
-        }
-        warp.free_reason = Stall::Control;
-        hold_known(warp, event.pc, now, chip);
-        warp.wait_from = now + cost.issue_cycles;
-        warp.join_groups(event.detail, now, plan.latency);
-        // A dual-issued instruction may follow in the same clock.
-        if chip.profile.issue.width > 1 && !plan.control && plan.slots == 1 {
-            warp.free_at = now;
-            warp.wait_from = now;
-        }
+        go_on(warp, &mut self.groups[slot], event, now, &cost, chip);
         if let Detail::Barrier { id, wait, warps } = event.detail {
             self.arrive(slot, id, wait, warps, now, chip);
         } else {
@@ -403,9 +425,11 @@ impl Sm {
             if plan.global {
                 age = 0;
             }
-            (at, reason) = plan.operands_at(&warp.registers, (at, reason), &chip.further);
+            let registers = registers_of(&mut self.registers, self.registers_per_warp, slot);
+            (at, reason) = plan.operands_at(registers, (at, reason), &chip.further);
         }
-        if let Some(barrier) = warp.at_barrier {
+        if warp.at_barrier {
+            let barrier = self.groups[slot].barrier;
             let next =
                 warp.events.get(warp.position).filter(|_| warp.position + 1 < warp.events.len());
             let slips = next.is_some_and(|next| chip.plans[next.pc as usize].arithmetic);
@@ -414,7 +438,7 @@ impl Sm {
                     self.set_ready(slot, NEVER);
                     return;
                 }
-                warp.at_barrier = None;
+                warp.at_barrier = false;
                 if barrier.opens > at {
                     (at, reason) = (barrier.opens, Stall::Barrier);
                 }
@@ -423,8 +447,7 @@ impl Sm {
         warp.operands_at = at;
         warp.operands_reason = reason;
         warp.pipe_was_busy = false;
-        self.slots.set(slot, at, wants, (age, warp.free_at));
-        self.stale |= 1 << self.slots.scheduler(slot);
+        self.stale |= 1 << self.slots.set(slot, at, wants, (age, warp.free_at));
     }
 
     fn arrive(
@@ -437,7 +460,7 @@ impl Sm {
         chip: &mut Chip<'_>,
     ) {
         let Some(warp) = self.warps[slot].as_mut() else { return };
-        let block_index = warp.block;
+        let block_index = warp.block as usize;
         let Some(block) = self.blocks[block_index].as_mut() else { return };
         if let Some(event) = warp.position.checked_sub(1).and_then(|at| warp.events.get(at))
             && wait
@@ -446,7 +469,8 @@ impl Sm {
             let slips = chip.plans[event.pc as usize].writes.is_empty();
             let deferred = if slips { chip.profile.barrier.deferred_cycles } else { 0 };
             let stops = now + u64::from(deferred);
-            warp.at_barrier = Some(AtBarrier { pc: event.pc, stops, opens: NEVER });
+            warp.at_barrier = true;
+            self.groups[slot].barrier = AtBarrier { pc: event.pc, stops, opens: NEVER };
         }
         let at = block.barriers.iter().position(|b| b.0 == id).unwrap_or_else(|| {
             block.barriers.push((id, BarrierState::default()));
@@ -485,18 +509,19 @@ impl Sm {
             }
         }
         for (slot, open) in released {
-            if let Some(warp) = self.warps[slot].as_mut()
-                && let Some(barrier) = &mut warp.at_barrier
-            {
+            if self.warps[slot].as_ref().is_some_and(|warp| warp.at_barrier) {
+                let barrier = &mut self.groups[slot].barrier;
                 barrier.opens = open;
                 let plan = &chip.plans[barrier.pc as usize];
                 // What it counts or combines comes behind it.
                 if !plan.writes.is_empty() {
                     let known = open + u64::from(chip.profile.barrier.result_latency);
+                    let registers =
+                        registers_of(&mut self.registers, self.registers_per_warp, slot);
                     for &register in &plan.writes {
-                        let guards = chip.code.words.get(register as usize) == Some(&0);
+                        let guards = chip.registers.guards[register as usize];
                         let known = known + if guards { chip.further.guard } else { 0 };
-                        warp.registers[register as usize] = known << STATE_BITS | plan.state;
+                        registers[register as usize] = known << STATE_BITS | plan.state;
                     }
                 }
             }
@@ -513,7 +538,7 @@ impl Sm {
         if let Some(recording) = &mut chip.recording {
             recording.end_warp(warp.recorded, end);
         }
-        let ended = match self.blocks[warp.block].as_mut() {
+        let ended = match self.blocks[warp.block as usize].as_mut() {
             Some(block) => {
                 self.warp_clocks += end.saturating_sub(block.started);
                 block.live -= 1;
@@ -522,27 +547,17 @@ impl Sm {
             None => None,
         };
         if let Some(work) = ended {
-            self.blocks[warp.block] = None;
+            self.blocks[warp.block as usize] = None;
             self.resident_blocks -= 1;
             outcome.finished.push((end, work));
         } else {
             // The others need not wait for a warp that has left.
-            self.release(warp.block, now, chip);
+            self.release(warp.block as usize, now, chip);
         }
     }
 }
 
-/// Lets a warp that has issued an instruction wait as machine code says, for what comes next to be there, and for a
-/// branch back.
-fn hold_known(warp: &mut Warp, pc: u32, now: u64, chip: &Chip<'_>) {
-    let plan = &chip.plans[pc as usize];
-    let next = warp.events.get(warp.position);
-    if plan.control && next.is_some_and(|next| next.pc <= pc) {
-        warp.free_at += u64::from(chip.profile.issue.back_cycles);
-    }
-    let gap = next.map_or(0, |next| chip.plans[next.pc as usize].gap);
-    let known = plan.tail.max(gap);
-    if now + known > warp.free_at {
-        (warp.free_at, warp.free_reason) = (now + known, Stall::Execution);
-    }
+/// Those of a slot, of all registers.
+fn registers_of(all: &mut [RegisterState], each: usize, slot: usize) -> &mut [RegisterState] {
+    &mut all[slot * each..][..each]
 }

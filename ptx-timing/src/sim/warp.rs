@@ -33,58 +33,61 @@ pub(super) fn state_bits(pipe: u8, class: Class) -> u64 {
         | flag(class == Class::IntAdd64, IN_HALVES)
 }
 
-/// A resident warp.
+/// A resident warp. It takes as few lines of the host's caches as can be: what is seldom looked at lies apart.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Warp {
     pub events: Vec<Event>,
     pub accesses: Vec<TracedAccess>,
     pub position: usize,
-    pub block: usize,
+    pub block: u32,
     /// Its place among all warps that the device can hold.
-    pub place: usize,
+    pub place: u32,
     /// Where the counts of its stratum begin.
     pub counted: usize,
     /// The number of its block among those that the SM has started.
     pub block_age: u64,
-    pub registers: Box<[RegisterState]>,
     /// Earliest next issue in program order.
     pub free_at: u64,
     pub free_reason: Stall,
     /// Since when the next instruction has been waiting.
     pub wait_from: u64,
-    /// The barrier that it has come to, until it goes on behind it.
-    pub at_barrier: Option<AtBarrier>,
+    /// Whether it has come to a barrier and has not gone on behind it.
+    pub at_barrier: bool,
     /// When its operands are there, and what they came from.
     pub operands_at: u64,
     pub operands_reason: Stall,
     pub pipe_was_busy: bool,
     /// What is recorded of it.
     pub recorded: Recorded,
-    /// Apart, as most warps have none: what schedulers look at lies together.
-    pub groups: Box<Groups>,
 }
+
+const _: () = assert!(size_of::<Option<Warp>>() == 128);
 
 /// What a warp started and waits for later.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     pub copies: Copies,
     pub products: Copies,
+    /// The last barrier that it has come to.
+    pub barrier: AtBarrier,
 }
 
-impl Warp {
+impl Groups {
     /// Commits copies or products that it has started, or waits for them; behind products for some clocks more.
-    pub fn join_groups(&mut self, detail: Detail, now: u64, latency: u64) {
+    #[inline]
+    pub fn join(&mut self, detail: Detail, now: u64, latency: u64, warp: &mut Warp) {
         match detail {
             Detail::Copies(group) => {
-                let until = self.groups.copies.group(group);
-                if until > self.free_at {
-                    (self.free_at, self.free_reason) = (until, Stall::Memory);
+                let until = self.copies.group(group);
+                if until > warp.free_at {
+                    (warp.free_at, warp.free_reason) = (until, Stall::Memory);
                 }
             }
             Detail::Products(group) => {
-                let until = self.groups.products.group(group);
+                let until = self.products.group(group);
                 if until > now {
-                    (self.free_at, self.free_reason) = (until + latency, Stall::Execution);
+                    (warp.free_at, warp.free_reason) = (until + latency, Stall::Execution);
                 }
             }
             Detail::None
@@ -125,7 +128,7 @@ impl Copies {
 }
 
 /// A barrier that a warp has come to. It does not stop at once: arithmetic right behind the barrier still issues.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AtBarrier {
     /// Its instruction.
     pub pc: u32,
