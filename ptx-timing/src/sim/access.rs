@@ -8,6 +8,7 @@ use crate::event::{Detail, Event, Space, TracedAccess};
 /// Does the accesses of one instruction, one after the other. The clock at which the last one that the warp waits for
 /// is done, the time that they take in the pipe, and how much of it they wait for room. `place` is the SM and the slot
 /// of the warp on the device.
+#[inline(never)]
 pub(super) fn access(
     chip: &mut Chip<'_>,
     (sm, place): (usize, usize),

@@ -67,22 +67,53 @@ fn holds_masks(line: u64) -> bool {
     line.is_power_of_two() && line <= MAX_SECTORS as u64 * SECTOR
 }
 
+/// What lanes touch of lines of 128 bytes; of other lines nothing is known.
+#[derive(Default)]
+pub(super) struct Touched {
+    /// By line: its words.
+    words: SmallVec<[u32; 32]>,
+    /// Whether no lane has a part of what another has.
+    apart: bool,
+}
+
+impl Touched {
+    /// Bytes that lanes touch, if that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        let words = self.words.iter().map(|words| u64::from(words.count_ones()));
+        self.apart.then(|| words.sum::<u64>() * WORD)
+    }
+}
+
+/// Bytes of what a bank has of a line, and of a line that has one word for each bank.
+const WORD: u64 = 4;
+const LINE: u64 = 128;
+
 /// Lines with the sectors that lanes touch.
-pub(super) fn lines(line: u32, sector: u32, access: &WarpAccess, origin: u64, out: &mut Vec<Part>) {
+pub(super) fn lines(
+    line: u32,
+    sector: u32,
+    access: &WarpAccess,
+    origin: u64,
+    out: &mut Vec<Part>,
+) -> Touched {
     let first = out.len();
     let line = u64::from(line);
+    let mut touched = Touched::default();
     if u64::from(sector) != SECTOR || !holds_masks(line) {
         lines_of_other_sectors(line, sector, access, origin, out);
-        return;
+        return touched;
     }
     let mut places = Places::new(line);
+    let mut all = 0;
     for (_, address) in access.lanes() {
+        all |= address;
         let (start, end) = access.span(address);
         for sector in start / SECTOR..=end / SECTOR {
             let begin = sector * SECTOR & !(line - 1);
             let at = places.find(begin, &out[first..], origin).unwrap_or_else(|| {
                 places.note(begin, out.len() - first);
                 out.push(Part { sectors: 0, ..part(begin, origin) });
+                touched.words.push(0);
                 out.len() - first - 1
             });
             let part = &mut out[first + at];
@@ -91,8 +122,20 @@ pub(super) fn lines(line: u32, sector: u32, access: &WarpAccess, origin: u64, ou
                 part.sectors |= bit;
                 part.bytes += SECTOR as u32;
             }
+            if line == LINE {
+                let from = start.max(sector * SECTOR) % LINE / WORD;
+                let to = end.min(sector * SECTOR + SECTOR - 1) % LINE / WORD;
+                touched.words[at] |= u32::MAX >> (31 - (to - from)) << from;
+            }
         }
     }
+    let width = u64::from(access.width);
+    touched.apart =
+        line == LINE && width.is_power_of_two() && width >= WORD && all & (width - 1) == 0;
+    if line != LINE {
+        touched.words.clear();
+    }
+    touched
 }
 
 fn lines_of_other_sectors(
@@ -167,35 +210,41 @@ pub(super) fn count_written(access: &WarpAccess, origin: u64, parts: &mut [Part]
     }
 }
 
-/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step. A line
-/// has one word for each bank.
-pub(super) fn steps(
-    most: usize,
-    line: u32,
-    access: &WarpAccess,
-    lines: &[Part],
-    origin: u64,
-) -> u32 {
-    const WORD: u64 = 4;
-    const LINE: u64 = 128;
-    if lines.len() <= 1 {
-        return 1;
-    }
-    let mut words: SmallVec<[u32; 32]> = SmallVec::from_elem(0, lines.len());
-    let mut places = Places::of(LINE, lines, origin);
+/// Words that lanes touch in the first 128 bytes of lines that may have more, or fewer.
+fn words_of(access: &WarpAccess, lines: &[Part], origin: u64) -> SmallVec<[u32; 32]> {
+    let mut words = SmallVec::from_elem(0, lines.len());
     let holds = |part: &Part, at: u64| at.wrapping_sub(origin.wrapping_add(part.offset)) < LINE;
     for (_, address) in access.lanes() {
         let (first, end) = access.span(address);
         for word in first / WORD..=end / WORD {
             let at = word * WORD;
-            let found = match u64::from(line) {
-                LINE => places.find(at & !(LINE - 1), lines, origin),
-                _ => lines.iter().position(|part| holds(part, at)),
-            };
-            let Some(found) = found else { continue };
+            let Some(found) = lines.iter().position(|part| holds(part, at)) else { continue };
             words[found] |= 1 << (at % LINE / WORD);
         }
     }
+    words
+}
+
+/// Steps in which the words of an access pass: some lines at a time, each bank one word in a step. A line
+/// has one word for each bank.
+pub(super) fn steps(
+    most: usize,
+    access: &WarpAccess,
+    lines: &[Part],
+    origin: u64,
+    touched: &Touched,
+) -> u32 {
+    if lines.len() <= 1 {
+        return 1;
+    }
+    let found;
+    let words = match touched.words.is_empty() {
+        false => &touched.words,
+        true => {
+            found = words_of(access, lines, origin);
+            &found
+        }
+    };
     // Lines that use each bank, counted bit by bit: three digits for up to seven lines.
     let conflicts = |group: &[u32]| {
         let digits = group.iter().fold([0_u32; 3], |[ones, twos, fours], line| {

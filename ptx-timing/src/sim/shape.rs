@@ -204,23 +204,25 @@ fn compute(
     origin: u64,
     out: &mut Vec<Part>,
 ) -> Shape {
-    let used = access.distinct_bytes();
-    let mut shape = Shape { used: used as u32, width: access.width, ..Shape::default() };
-    if !matches!(space, Space::Shared | Space::Const) {
-        shape.ideal = used.div_ceil(p.global.sector_bytes.max(1).into()) as u32;
-    }
+    let mut shape = Shape { width: access.width, ..Shape::default() };
+    let mut used = None;
     match (space, kind) {
         (Space::Shared, kind) => shared(p, kind, access, &mut shape),
         (Space::Const, _) => constant_memory(p, access, origin, &mut shape, out),
         (Space::Texture, _) => texture(p, access, origin, &mut shape, out),
         (_, AccessKind::Load) => {
             let path = if bypass { Path::LoadBypass } else { Path::Load };
-            device(p, path, access, origin, &mut shape, out);
+            used = device(p, path, access, origin, &mut shape, out);
         }
-        (_, AccessKind::Store) => device(p, Path::Store, access, origin, &mut shape, out),
+        (_, AccessKind::Store) => used = device(p, Path::Store, access, origin, &mut shape, out),
         (_, AccessKind::Atomic | AccessKind::Reduction) => {
             atomics(p, access, origin, &mut shape, out);
         }
+    }
+    let used = used.unwrap_or_else(|| access.distinct_bytes());
+    shape.used = used as u32;
+    if !matches!(space, Space::Shared | Space::Const) {
+        shape.ideal = used.div_ceil(p.global.sector_bytes.max(1).into()) as u32;
     }
     shape
 }
@@ -280,6 +282,7 @@ pub(super) fn part(address: u64, origin: u64) -> Part {
     }
 }
 
+/// Returns the bytes in use, if it comes across them.
 fn device(
     p: &Profile,
     path: Path,
@@ -287,7 +290,7 @@ fn device(
     origin: u64,
     shape: &mut Shape,
     out: &mut Vec<Part>,
-) {
+) -> Option<u64> {
     let g = &p.global;
     let protocol = match path {
         Path::Load => g.load,
@@ -295,14 +298,16 @@ fn device(
         Path::Store => g.store,
     };
     let first = out.len();
+    let mut used = None;
     let slots = if protocol == Protocol::WarpSectors {
-        lines(g.line_bytes, g.sector_bytes, access, origin, out);
+        let touched = lines(g.line_bytes, g.sector_bytes, access, origin, out);
+        used = touched.bytes();
         shape.transactions = out[first..].iter().map(|part| part.sectors.count_ones()).sum();
         shape.moved = out[first..].iter().map(|part| part.bytes).sum();
         match g.lines_at_once {
             // Every line is looked up by itself; its sectors pass together.
             0 => (out.len() - first).max(1) as f64,
-            most => f64::from(steps(most as usize, g.line_bytes, access, &out[first..], origin)),
+            most => f64::from(steps(most as usize, access, &out[first..], origin, &touched)),
         }
     } else {
         let list = device_transactions(g, path, access);
@@ -337,6 +342,7 @@ fn device(
         p.l1.as_ref()
             .map_or(0.0, |l1| f64::from(access.active() * access.width) / l1.bytes_per_clock);
     shape.busy = fixed((slots * g.cycles_per_transaction).max(data));
+    used
 }
 
 fn atomics(p: &Profile, access: &WarpAccess, origin: u64, shape: &mut Shape, out: &mut Vec<Part>) {

@@ -93,6 +93,7 @@ impl Slots {
 
     /// When a scheduler issues next, not before a clock; `NEVER` if it does not. The slot is the one that it issues
     /// then, if its warp still can.
+    #[inline]
     pub fn next(
         &mut self,
         scheduler: usize,
@@ -107,6 +108,19 @@ impl Slots {
         if at < others {
             return (at, first);
         }
+        self.look(scheduler, from, last, policy, takes)
+    }
+
+    /// The same when all warps have to be looked at.
+    #[inline(never)]
+    fn look(
+        &mut self,
+        scheduler: usize,
+        from: u64,
+        last: usize,
+        policy: Policy,
+        takes: &Takes,
+    ) -> (u64, usize) {
         let range = self.range(scheduler);
         let start = range.start;
         let (ready, wants) = (&self.ready_at[range.clone()], &self.wants[range]);

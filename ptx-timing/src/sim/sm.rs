@@ -287,6 +287,7 @@ impl Sm {
     }
 
     /// Issues the next instruction of a warp, unless its pipe is busy.
+    #[inline(never)]
     fn issue(
         &mut self,
         slot: usize,
