@@ -462,6 +462,21 @@ impl BlockTrace {
         (self.warps.iter().map(warp).sum::<usize>() + self.patterns.list.bytes()) as u64
     }
 
+    /// What has been recorded, in as much memory as it takes. The memory that it was recorded in serves another block.
+    pub(crate) fn take(&mut self) -> Self {
+        let take = |warp: &mut WarpTrace| {
+            let taken = WarpTrace {
+                events: warp.events.as_slice().into(),
+                accesses: warp.accesses.as_slice().into(),
+                own: Patterns::default(),
+            };
+            warp.events.clear();
+            warp.accesses.clear();
+            taken
+        };
+        Self { warps: self.warps.iter_mut().map(take).collect(), patterns: self.patterns.take() }
+    }
+
     /// Frees what only recording needs.
     pub(crate) fn finish(&mut self) {
         self.patterns.finish();

@@ -306,6 +306,17 @@ impl Patterns {
         first
     }
 
+    /// All of them, without what finds them. Others can be added in the memory of these.
+    pub(crate) fn take(&mut self) -> Self {
+        let list = self.list.clone();
+        self.list.list.clear();
+        self.list.offsets.clear();
+        self.known.clear();
+        self.last.clear();
+        self.wider.clear();
+        Self { list, ..Self::default() }
+    }
+
     /// Frees what only finding them needs.
     pub(crate) fn finish(&mut self) {
         self.known = HashMap::default();

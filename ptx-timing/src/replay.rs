@@ -148,6 +148,7 @@ pub fn replay(
             pieces: Vec::new(),
             words: Words::new(),
             lengths: Vec::new(),
+            spare: Vec::new(),
             printed: 0,
             branches: vec![BranchInfo::default(); code.code.instructions.len()],
             samples: Samples::new(code.code.instructions.len()),
@@ -208,6 +209,8 @@ struct Recorder<'a> {
     words: Words,
     /// Events and accesses of the warps of the block that ended last: others have about as many.
     lengths: Vec<(usize, usize)>,
+    /// Empty traces that blocks were recorded in.
+    spare: Vec<BlockTrace>,
     /// Bytes that kernels have printed.
     printed: u64,
     branches: Vec<BranchInfo>,
@@ -215,6 +218,9 @@ struct Recorder<'a> {
     /// The warp that is followed.
     path: Option<Path>,
 }
+
+/// Bytes of a block's trace up to which it is copied to where it takes no more memory than it has to.
+const COPIED_BYTES: u64 = 1 << 20;
 
 /// A block under way.
 #[derive(Default)]
@@ -423,9 +429,10 @@ impl Recorder<'_> {
                 _ => u32::MAX,
             })
             .collect();
-        let length = |w: usize| self.lengths.get(w).copied().unwrap_or_default();
-        let traces = (0..warps as usize).map(length).map(WarpTrace::with_capacity).collect();
-        let trace = BlockTrace::new(traces);
+        let trace = self.spare.pop().unwrap_or_else(|| {
+            let length = |w: usize| self.lengths.get(w).copied().unwrap_or_default();
+            BlockTrace::new((0..warps as usize).map(length).map(WarpTrace::with_capacity).collect())
+        });
         self.open.push((
             block,
             Recording {
@@ -446,10 +453,17 @@ impl Recorder<'_> {
         let (_, recording) = self.open.swap_remove(at);
         let mut trace = recording.trace;
         self.code.repeat(&mut trace);
-        trace.finish();
         self.lengths.clear();
         self.lengths.extend(trace.warps.iter().map(|w| (w.events.len(), w.accesses.len())));
-        self.giver.give(self.number(block), trace);
+        let number = self.number(block);
+        // What is long is not worth a copy.
+        if trace.bytes() > COPIED_BYTES {
+            trace.finish();
+            self.giver.give(number, trace);
+        } else {
+            self.giver.give(number, trace.take());
+            self.spare.push(trace);
+        }
     }
 }
 

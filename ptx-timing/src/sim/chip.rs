@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::distributor::Distributor;
 use super::memory::Memory;
 use super::operands::OperandPorts;
+use super::pipes::Wanting;
 use super::plan::{Further, Pipes, Plan, Registers};
 use super::record::Recording;
 use super::report::PcCounts;
@@ -19,6 +20,7 @@ pub(super) struct Chip<'a> {
     pub code: &'a Code,
     pub plans: &'a [Plan],
     pub pipes: &'a Pipes,
+    pub wanting: Wanting,
     pub registers: Registers,
     pub further: Further,
     pub operand_ports: OperandPorts,

@@ -46,6 +46,7 @@ use chip::Chip;
 use distributor::Distributor;
 use memory::Memory;
 use operands::OperandPorts;
+use pipes::Wanting;
 use plan::{Further, Registers};
 use sm::Sm;
 use time::FRACTION;
@@ -110,6 +111,7 @@ where
         code,
         plans: &plans,
         pipes: &pipes,
+        wanting: Wanting::new(&pipes, &profile.issue),
         registers,
         further: Further::new(profile),
         operand_ports: OperandPorts::new(profile.issue.operand_words, &plans),
@@ -341,7 +343,7 @@ fn finish(
         .iter()
         .enumerate()
         .map(|(i, name)| {
-            let busy: u64 = grid.sms.iter().map(|s| s.pipes.busy[i]).sum();
+            let busy: u64 = grid.sms.iter().map(|s| s.pipes.busy(i)).sum();
             let units = if chip.pipes.per_scheduler[i] { schedulers } else { 1.0 };
             (name.clone(), (busy as f64 / FRACTION as f64 / (clocks * sms * units)).min(1.0))
         })

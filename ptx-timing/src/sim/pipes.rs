@@ -16,31 +16,64 @@ pub(super) const MOST_WANTS: usize = (1 << 8) + 8;
 /// where it wants nothing.
 pub(super) type Takes = [u64; MOST_WANTS];
 
+/// What all SMs know of their pipes.
+#[derive(Debug)]
+pub(super) struct Wanting {
+    /// What wants each pipe, and the numbers of what wants the ports.
+    wanted_by: Vec<Vec<Wanted>>,
+    with_ports: Vec<u8>,
+    /// Clocks of one scheduler for a clock of a shared pipe.
+    scheduler_cycles: Vec<u64>,
+    /// Which of them all schedulers share.
+    shared: u64,
+    /// Clocks of work that may wait at a scheduler's own pipe, and at a shared one.
+    own_queue: u64,
+    shared_queue: u64,
+}
+
+impl Wanting {
+    pub fn new(pipes: &Pipes, issue: &Issue) -> Self {
+        let count = pipes.names.len();
+        let wants = || (0..).zip(&pipes.wants);
+        let wanting = |pipe: usize| {
+            let these = wants().filter(|(_, w)| *w >> pipe & 1 != 0);
+            let wanted = |(number, w): (u8, &u64)| Wanted {
+                number,
+                ports: w & PORTS != 0,
+                others: w & !PORTS & !(1 << pipe),
+            };
+            these.map(wanted).collect()
+        };
+        Self {
+            wanted_by: (0..count).map(wanting).collect(),
+            with_ports: wants()
+                .filter(|(_, w)| *w & PORTS != 0)
+                .map(|(number, _)| number)
+                .collect(),
+            scheduler_cycles: pipes.scheduler_cycles.clone(),
+            shared: (0..count)
+                .filter(|&p| !pipes.per_scheduler[p])
+                .fold(0, |mask, p| mask | 1 << p),
+            own_queue: issue.pipe_queue_cycles.into(),
+            shared_queue: issue.memory_queue_cycles.into(),
+        }
+    }
+}
+
 /// The pipes of one SM: each scheduler's own, and those that all share.
 #[derive(Debug)]
 pub(super) struct PipeTimes {
     /// Each pipe of each scheduler, pipe by pipe.
     times: Vec<PipeTime>,
-    /// When each shared pipe is free for all.
-    all: Vec<u64>,
-    /// Clocks of one scheduler for a clock of a shared pipe.
-    scheduler_cycles: Vec<u64>,
+    /// Of each pipe: when it is free for all if it is shared, and how long it was busy over all schedulers, in 1/1024
+    /// clocks.
+    all: Vec<(u64, u64)>,
     /// By scheduler: the first clock at which what an instruction wants takes it.
     takes_wanted: Vec<Takes>,
     /// The same without the ports, scheduler by scheduler.
     pipes_take: Vec<u64>,
     /// How many different things there are to want.
     wants: usize,
-    /// What wants each pipe, and the numbers of what wants the ports.
-    wanted_by: Vec<Vec<Wanted>>,
-    with_ports: Vec<u8>,
-    /// How long each pipe was busy, over all schedulers, in 1/1024 clocks.
-    pub busy: Vec<u64>,
-    /// Which of them all schedulers share.
-    shared: u64,
-    /// Clocks of work that may wait at a scheduler's own pipe, and at a shared one.
-    own_queue: u64,
-    shared_queue: u64,
     /// When the operand ports of each scheduler are free, in clocks.
     ports: Vec<u64>,
 }
@@ -68,38 +101,21 @@ struct Wanted {
 }
 
 impl PipeTimes {
-    pub fn new(pipes: &Pipes, schedulers: usize, issue: &Issue) -> Self {
+    pub fn new(pipes: &Pipes, schedulers: usize) -> Self {
         let count = pipes.names.len();
-        let wants = || (0..).zip(&pipes.wants);
-        let wanting = |pipe: usize| {
-            let these = wants().filter(|(_, w)| *w >> pipe & 1 != 0);
-            let wanted = |(number, w): (u8, &u64)| Wanted {
-                number,
-                ports: w & PORTS != 0,
-                others: w & !PORTS & !(1 << pipe),
-            };
-            these.map(wanted).collect()
-        };
         Self {
             times: vec![PipeTime::default(); count * schedulers],
-            all: vec![0; count],
-            scheduler_cycles: pipes.scheduler_cycles.clone(),
+            all: vec![(0, 0); count],
             takes_wanted: vec![[0; MOST_WANTS]; schedulers],
             pipes_take: vec![0; schedulers * pipes.wants.len()],
             wants: pipes.wants.len(),
-            wanted_by: (0..count).map(wanting).collect(),
-            with_ports: wants()
-                .filter(|(_, w)| *w & PORTS != 0)
-                .map(|(number, _)| number)
-                .collect(),
-            busy: vec![0; count],
-            shared: (0..count)
-                .filter(|&p| !pipes.per_scheduler[p])
-                .fold(0, |mask, p| mask | 1 << p),
-            own_queue: issue.pipe_queue_cycles.into(),
-            shared_queue: issue.memory_queue_cycles.into(),
             ports: vec![0; schedulers],
         }
+    }
+
+    /// How long a pipe was busy, over all schedulers, in 1/1024 clocks.
+    pub fn busy(&self, pipe: usize) -> u64 {
+        self.all[pipe].1
     }
 
     /// First clocks at which a scheduler's pipes take instructions.
@@ -109,11 +125,11 @@ impl PipeTimes {
     }
 
     /// A pipe of a scheduler takes instructions at another time.
-    fn update(&mut self, scheduler: usize, pipe: usize, takes: u64) {
+    fn update(&mut self, scheduler: usize, wanted_by: &[Wanted], takes: u64) {
         let ports = self.ports[scheduler];
         let pipes_take = &mut self.pipes_take[scheduler * self.wants..][..self.wants];
         let takes_wanted = &mut self.takes_wanted[scheduler];
-        for wanted in &self.wanted_by[pipe] {
+        for wanted in wanted_by {
             let mut time = takes;
             let mut others = wanted.others;
             while others != 0 {
@@ -128,7 +144,7 @@ impl PipeTimes {
     }
 
     /// Keeps the operand ports of a scheduler busy for some clocks, if any.
-    pub fn fetch(&mut self, scheduler: usize, now: u64, clocks: u64) {
+    pub fn fetch(&mut self, scheduler: usize, now: u64, clocks: u64, wanting: &Wanting) {
         if clocks == 0 {
             return;
         }
@@ -136,7 +152,7 @@ impl PipeTimes {
         self.ports[scheduler] = until;
         let pipes_take = &self.pipes_take[scheduler * self.wants..];
         let takes_wanted = &mut self.takes_wanted[scheduler];
-        for &number in self.with_ports.iter() {
+        for &number in &wanting.with_ports {
             takes_wanted[usize::from(number)] = pipes_take[usize::from(number)].max(until);
         }
     }
@@ -172,28 +188,31 @@ impl PipeTimes {
         pipe: u8,
         (now, next): (u64, u64),
         (busy, room): (u64, u64),
+        wanting: &Wanting,
     ) -> bool {
         let (pipe, schedulers) = (usize::from(pipe), self.ports.len());
-        self.busy[pipe] += busy;
         let from = now * FRACTION;
         let first = pipe * schedulers;
-        if self.shared >> pipe & 1 == 0 {
+        let wanted_by = &wanting.wanted_by[pipe];
+        let (all, sum) = &mut self.all[pipe];
+        *sum += busy;
+        if wanting.shared >> pipe & 1 == 0 {
             let time = &mut self.times[first + scheduler];
             time.free = time.free.max(from) + busy;
-            if let Some(takes) = time.takes(self.own_queue, next) {
-                self.update(scheduler, pipe, takes);
+            if let Some(takes) = time.takes(wanting.own_queue, next) {
+                self.update(scheduler, wanted_by, takes);
             }
             return false;
         }
-        let all = self.all[pipe].max(from) + busy;
-        self.all[pipe] = all;
+        *all = (*all).max(from) + busy;
+        let all = *all;
         let own = &mut self.times[first + scheduler].own;
-        *own = (*own).max(from) + (busy - room) * self.scheduler_cycles[pipe] + room;
+        *own = (*own).max(from) + (busy - room) * wanting.scheduler_cycles[pipe] + room;
         for scheduler in 0..schedulers {
             let time = &mut self.times[first + scheduler];
             time.free = all.max(time.own);
-            if let Some(takes) = time.takes(self.shared_queue, now) {
-                self.update(scheduler, pipe, takes);
+            if let Some(takes) = time.takes(wanting.shared_queue, now) {
+                self.update(scheduler, wanted_by, takes);
             }
         }
         true

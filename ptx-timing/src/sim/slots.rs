@@ -11,7 +11,7 @@ use crate::profile::Policy;
 pub(super) struct Slots {
     per_scheduler: usize,
     /// The scheduler of each.
-    scheduler: Vec<usize>,
+    scheduler: Vec<u16>,
     /// When each slot's warp can issue as far as known; `NEVER` = empty, at a barrier.
     ready_at: Vec<u64>,
     /// What its next instruction wants of the pipes, a number of [`super::plan::Pipes::wants`].
@@ -30,7 +30,7 @@ impl Slots {
         let slots = schedulers * per_scheduler;
         Self {
             per_scheduler,
-            scheduler: (0..slots).map(|slot| slot / per_scheduler).collect(),
+            scheduler: (0..slots).map(|slot| (slot / per_scheduler) as u16).collect(),
             ready_at: vec![NEVER; slots],
             wants: vec![0; slots],
             turn: vec![(0, 0); slots],
@@ -58,7 +58,7 @@ impl Slots {
     /// Returns the scheduler of the slot.
     pub fn set_ready(&mut self, slot: usize, time: u64) -> usize {
         self.ready_at[slot] = time;
-        let scheduler = self.scheduler[slot];
+        let scheduler = usize::from(self.scheduler[slot]);
         let (first, others) = &mut self.first[scheduler];
         if *first != slot {
             *others = time.min(*others);

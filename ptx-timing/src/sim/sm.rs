@@ -98,7 +98,7 @@ impl Sm {
             wakes: vec![NEVER; schedulers],
             stale: 0,
             due: 0,
-            pipes: PipeTimes::new(pipes, schedulers, &profile.issue),
+            pipes: PipeTimes::new(pipes, schedulers),
             blocks: Vec::new(),
             resident_blocks: 0,
             block_age: 0,
@@ -345,7 +345,7 @@ impl Sm {
         }
         if plan.operands_wait {
             let clocks = chip.operand_ports.clocks(chip.plans, event.pc, own.last_pcs);
-            self.pipes.fetch(scheduler, now, clocks);
+            self.pipes.fetch(scheduler, now, clocks, &chip.wanting);
         }
         own.last_pcs = [event.pc, own.last_pcs[0]];
         own.last = slot;
@@ -379,7 +379,7 @@ impl Sm {
         }
         // A second instruction may follow in the same clock.
         let next = if chip.profile.issue.width > 1 { now } else { own.next_issue };
-        if self.pipes.occupy(scheduler, pipe, (now, next), (busy, room)) {
+        if self.pipes.occupy(scheduler, pipe, (now, next), (busy, room), &chip.wanting) {
             self.first_scheduler = (scheduler + 1) % schedulers;
         }
         if plan.product {
