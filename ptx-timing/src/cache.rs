@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use crate::host::{HOST_BYTES, prefetch};
 use crate::profile::{CacheLevel, WritePolicy};
 
 /// What the cache does with one sector access, and what it asks of the next level.
@@ -135,8 +136,7 @@ pub(crate) const MAX_SECTORS: usize = 8;
 /// zeros of arrays comes from the system without being touched.
 type Way = [u64; 2];
 
-/// Bytes of a line of the host's caches, and the ways in it.
-const HOST_BYTES: usize = 64;
+/// Ways in a line of the host's caches.
 const HOST_LINE: usize = HOST_BYTES / size_of::<Way>();
 
 /// One cache.
@@ -388,21 +388,13 @@ impl Cache {
         }
     }
 
-    /// Reads what looking for a line will read, so that the host's caches have it by then. Those who are about to
-    /// look for many lines do this first: then the host waits for all of them at once.
-    pub(crate) fn warm(&self, address: u64) -> u64 {
+    /// Lets the host's caches fetch what looking for a line will read.
+    pub(crate) fn warm(&self, address: u64) {
         let (set, _) = self.locate(address);
         let start = self.start(set);
-        let ways = self.ways.get(start..start + self.ways_per_set).unwrap_or_default();
-        let mut all = 0;
-        for together in ways.chunks(HOST_LINE) {
-            all ^= together[0][0];
-            // What lies behind an empty one is empty.
-            if together.last().is_some_and(|[tag, _]| *tag == 0) {
-                break;
-            }
+        for way in (start..start + self.ways_per_set).step_by(HOST_LINE) {
+            prefetch(&self.ways, way);
         }
-        all
     }
 
     /// Drops everything, as between two kernels (L1). Dirty sectors are lost, so this is for

@@ -39,6 +39,7 @@ mod fuse;
 mod half_pairs;
 mod halves;
 mod handover;
+mod host;
 mod lanes;
 mod layout;
 mod live;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::access::{LANES, WarpAccess};
+use crate::host::{HOST_BYTES, prefetch};
 
 /// The lanes of an access, as far as they do not depend on where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,17 +113,20 @@ impl PatternList {
         i64::from(high) << 32 | i64::from(low.cast_unsigned())
     }
 
-    /// Something of what [`PatternList::at`] will read.
-    pub fn peek(&self, pattern: u32) -> u64 {
-        let Some(pattern) = self.list.get(pattern as usize) else { return 0 };
-        let listed = match pattern.offsets {
-            Offsets::Even(_) => &[][..],
-            Offsets::Listed(from) | Offsets::Long(from) => {
-                let from = from as usize;
-                self.offsets.get(from..from + pattern.words()).unwrap_or_default()
-            }
-        };
-        listed.iter().step_by(16).fold(0, |all, offset| all ^ u64::from(offset.cast_unsigned()))
+    /// Lets the host's caches fetch what says where the offsets of a pattern are.
+    pub fn warm(&self, pattern: u32) {
+        prefetch(&self.list, pattern as usize);
+    }
+
+    /// Lets them fetch its offsets.
+    pub fn warm_offsets(&self, pattern: u32) {
+        let Some(pattern) = self.list.get(pattern as usize) else { return };
+        if let Offsets::Listed(from) | Offsets::Long(from) = pattern.offsets {
+            let from = from as usize;
+            (from..from + pattern.words())
+                .step_by(HOST_BYTES / size_of::<i32>())
+                .for_each(|offset| prefetch(&self.offsets, offset));
+        }
     }
 
     /// Those of another list behind these.

@@ -8,6 +8,7 @@ use super::report::{CacheUse, PcCounts};
 use super::shape::{Part, SECTOR, Shape};
 use super::time::FRACTION;
 use super::units::{NEIGHBOURS, atomic_unit, group_of, half_of, sm_spread};
+use super::waiting::{Queue, Waiting};
 use crate::cache::{Cache, Evicted};
 use crate::dram::{Dram, hash, one_of};
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
@@ -28,9 +29,9 @@ struct SmMemory {
     reads: Port,
     writes: Port,
     /// Lines that wait to leave for L2, the oldest first.
-    stores: VecDeque<Waiting>,
+    stores: Queue,
     /// The same of lines that L1 holds: they leave some time later.
-    held: VecDeque<Waiting>,
+    held: Queue,
     atomics_free_at: u64,
     /// Stores and atomics on their way: when L2 begins with them, in 1/1024 clocks, and their sectors.
     pending: VecDeque<(u64, u32)>,
@@ -44,14 +45,6 @@ impl SmMemory {
         self.pending.push_back((until, sectors));
         self.pending_sectors += sectors;
     }
-}
-
-/// A line of stores on its way out of an SM. What is stored to it before it leaves goes along.
-#[derive(Debug, Clone)]
-struct Waiting {
-    line: u64,
-    part: Part,
-    leaves: u64,
 }
 
 /// The whole memory system.
@@ -114,8 +107,8 @@ impl<'a> Memory<'a> {
             constant: Cache::new(&profile.constant.cache),
             reads: Port::new(profile.global.sm_bytes_per_clock),
             writes: Port::new(profile.global.sm_write_bytes_per_clock),
-            stores: VecDeque::new(),
-            held: VecDeque::new(),
+            stores: Queue::default(),
+            held: Queue::default(),
             atomics_free_at: 0,
             pending: VecDeque::new(),
             pending_sectors: 0,
@@ -336,24 +329,22 @@ impl<'a> Memory<'a> {
         done
     }
 
-    /// Brings something of what an access of a warp will look at into the host's caches.
-    pub fn warm_next(&self, sm: usize, access: &TracedAccess) -> u64 {
+    /// Lets the host's caches fetch something of what an access of a warp will look at.
+    pub fn warm_next(&self, sm: usize, access: &TracedAccess) {
         if access.space != Space::Global {
-            return 0;
+            return;
         }
-        let l1 = self.sms[sm].l1.as_ref().map_or(0, |l1| l1.warm(access.base));
-        l1 ^ self.l2.as_ref().map_or(0, |l2| l2.warm(access.base))
+        self.sms[sm].l1.iter().chain(&self.l2).for_each(|cache| cache.warm(access.base));
     }
 
-    /// Brings what accesses to many lines will look at into the host's caches.
+    /// Lets the host's caches fetch what accesses to many lines will look at.
     fn warm(&self, sm: usize, parts: &[Part], origin: u64) {
         if parts.len() < MANY_LINES {
             return;
         }
-        let address = |part: &Part| origin.wrapping_add(part.offset);
-        let warm = |cache: &Cache| parts.iter().fold(0, |all, p| all ^ cache.warm(address(p)));
-        std::hint::black_box(self.sms[sm].l1.as_ref().map(warm));
-        std::hint::black_box(self.l2.as_ref().map(warm));
+        for cache in self.sms[sm].l1.iter().chain(&self.l2) {
+            parts.iter().for_each(|part| cache.warm(origin.wrapping_add(part.offset)));
+        }
     }
 
     /// `local`: L1 keeps it, where it has local memory. `apart`: does not go along with others.
@@ -391,20 +382,20 @@ impl<'a> Memory<'a> {
             self.let_out(sm, sent, most);
             let sm = &mut self.sms[sm];
             let queue = if held { &mut sm.held } else { &mut sm.stores };
-            if let Some(waiting) = queue.iter_mut().find(|w| w.line == address) {
-                let more = part.sectors & !waiting.part.sectors;
-                waiting.part.sectors |= part.sectors;
-                for (sum, bytes) in waiting.part.written.iter_mut().zip(part.written) {
+            if let Some(waiting) = queue.find(address) {
+                let more = part.sectors & !waiting.sectors;
+                waiting.sectors |= part.sectors;
+                for (sum, bytes) in waiting.written.iter_mut().zip(part.written) {
                     *sum = (*sum + bytes).min(SECTOR as u8);
                 }
                 if more != 0 {
-                    waiting.part.bytes += bytes_of(more);
+                    waiting.bytes += bytes_of(more);
                     sm.writes.wait(sent, bytes_of(more));
                 }
                 continue;
             }
             let leaves = sent + sm.writes.wait(sent, bytes);
-            queue.push_back(Waiting { line: address, part: *part, leaves });
+            queue.push(Waiting { line: address, part: *part, leaves });
         }
         now
     }
@@ -416,12 +407,12 @@ impl<'a> Memory<'a> {
         loop {
             let stores = &mut self.sms[sm].stores;
             let full = stores.len() >= most;
-            let left = |w: &mut Waiting| full || w.leaves.saturating_add(later) <= now;
-            let Some(w) = stores.pop_front_if(left) else { break };
+            let left = |leaves: u64| full || leaves.saturating_add(later) <= now;
+            let Some(w) = stores.pop_if(left) else { break };
             self.leave(sm, w.leaves, &w.part, w.line);
         }
-        let left = |w: &mut Waiting| w.leaves.saturating_add(held) <= now;
-        while let Some(w) = self.sms[sm].held.pop_front_if(left) {
+        let left = |leaves: u64| leaves.saturating_add(held) <= now;
+        while let Some(w) = self.sms[sm].held.pop_if(left) {
             self.leave(sm, w.leaves, &w.part, w.line);
         }
     }

@@ -26,6 +26,7 @@ mod sm;
 mod strata;
 mod time;
 mod units;
+mod waiting;
 mod warp;
 
 use std::cmp::Reverse;

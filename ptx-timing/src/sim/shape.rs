@@ -15,6 +15,7 @@ use crate::banks::{Direction, bank_cost};
 use crate::coalesce::{Path, device_transactions, transactions};
 use crate::constant;
 use crate::event::{AccessKind, Instruction, Space, TracedAccess};
+use crate::host::prefetch;
 use crate::pattern::PatternList;
 use crate::profile::{Profile, Protocol};
 
@@ -119,10 +120,15 @@ impl Shapes {
         latest.clone()
     }
 
-    /// Something of what [`Shapes::get`] will look at.
-    pub fn peek(&self, pattern: u32) -> u64 {
-        let latest = self.latest.get(pattern as usize).copied().unwrap_or(0);
-        u64::from(latest) ^ self.patterns.peek(pattern)
+    /// Lets the host's caches fetch what [`Shapes::get`] looks at first.
+    pub fn warm(&self, pattern: u32) {
+        prefetch(&self.latest, pattern as usize);
+        self.patterns.warm(pattern);
+    }
+
+    /// Lets them fetch the offsets of a pattern.
+    pub fn warm_offsets(&self, pattern: u32) {
+        self.patterns.warm_offsets(pattern);
     }
 
     /// Whether few lanes take part in a pattern.

@@ -1,5 +1,7 @@
 //! One SM: resident warps, schedulers, scoreboard, pipes, barriers.
 
+use smallvec::SmallVec;
+
 use super::access::access;
 use super::chip::Chip;
 use super::memory::Memory;
@@ -14,6 +16,7 @@ use super::slots::Slots;
 use super::time::FRACTION;
 use super::warp::{AtBarrier, BarrierState, Block, Groups, NEVER, RegisterState, STATE_BITS, Warp};
 use crate::event::{BlockTrace, Detail};
+use crate::host::{HOST_BYTES, prefetch};
 use crate::profile::{Policy, Profile};
 
 /// What a step did that the grid has to know.
@@ -57,6 +60,9 @@ pub(super) struct Sm {
     /// Clocks of all schedulers in which they issued something.
     pub issue_clocks: u64,
 }
+
+/// Lines of the host's caches with a warp's registers that are fetched ahead.
+const WARM_LINES: usize = 4;
 
 /// One scheduler of an SM.
 #[derive(Debug, Clone)]
@@ -214,20 +220,39 @@ impl Sm {
         (next != NEVER).then_some(next)
     }
 
-    /// Reads what warps that are ready before a clock will look at, so that the host's caches have it by then: it waits
-    /// for all of them at once, not for one after the other.
+    /// Lets the host's caches fetch what warps that are ready before a clock will look at: for all of them at once what
+    /// one step after another leads to.
     pub fn warm(&self, until: u64, memory: &Memory<'_>) {
         let ready = (0..self.slots.len()).filter(|slot| self.slots.ready_at(*slot) < until);
-        let next = |slot: usize| {
-            let warp = self.warps[slot].as_ref()?;
-            let access = warp.next_access()?;
-            let shapes = self.blocks.get(warp.block as usize)?.as_ref()?.shapes.borrow();
-            // Those of many lanes look at all of their lines when they come.
-            let few = shapes.of_few(access.pattern);
-            let lines = if few { memory.warm_next(self.index, access) } else { 0 };
-            Some(access.base ^ shapes.peek(access.pattern) ^ lines)
+        let ready: SmallVec<[usize; 64]> = ready.collect();
+        let each = self.registers_per_warp;
+        for &slot in &ready {
+            prefetch(&self.warps, slot);
+            (slot * each..(slot + 1) * each)
+                .step_by(HOST_BYTES / size_of::<RegisterState>())
+                .take(WARM_LINES)
+                .for_each(|register| prefetch(&self.registers, register));
+        }
+        let warps = || ready.iter().filter_map(|slot| self.warps[*slot].as_ref());
+        warps().for_each(|warp| prefetch(&warp.events, warp.position));
+        let accesses: SmallVec<[(&Warp, u32); 64]> =
+            warps().filter_map(|warp| Some((warp, warp.next_access()?))).collect();
+        accesses.iter().for_each(|(warp, access)| prefetch(&warp.accesses, *access as usize));
+        let shapes =
+            |warp: &Warp| Some(self.blocks.get(warp.block as usize)?.as_ref()?.shapes.borrow());
+        let traced = || {
+            accesses.iter().filter_map(|(warp, access)| {
+                Some((shapes(warp)?, warp.accesses.get(*access as usize)?))
+            })
         };
-        std::hint::black_box(ready.filter_map(next).fold(0, |all, word| all ^ word));
+        traced().for_each(|(shapes, access)| shapes.warm(access.pattern));
+        for (shapes, access) in traced() {
+            shapes.warm_offsets(access.pattern);
+            // Those of many lanes look at all of their lines when they come.
+            if shapes.of_few(access.pattern) {
+                memory.warm_next(self.index, access);
+            }
+        }
     }
 
     /// Clocks from the first block's start to the last one's end.

@@ -173,14 +173,12 @@ impl Warp {
     }
 
     /// The first access among its next instructions, for [`super::sm::Sm::warm`].
-    pub fn next_access(&self) -> Option<&TracedAccess> {
-        let events = self.events.get(self.position..)?.iter().take(SOON);
-        let access = |event: &Event| match event.detail {
+    pub fn next_access(&self) -> Option<u32> {
+        let mut events = self.events.get(self.position..)?.iter().take(SOON);
+        events.find_map(|event| match event.detail {
             Detail::Memory { first, .. } => Some(first),
             _ => None,
-        };
-        let first = events.filter_map(access).next()?;
-        self.accesses.get(first as usize)
+        })
     }
 
     /// Attributes the clocks since the warp's previous issue.
