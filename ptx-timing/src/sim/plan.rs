@@ -128,14 +128,12 @@ impl Plan {
         from: (u64, Stall),
         more: &Further,
     ) -> (u64, Stall) {
-        let (mut at, mut reason) = from;
+        let (mut at, mut last) = (from.0, 0);
+        // Without branches: nobody can tell which operand comes last.
         let mut wait = |state: RegisterState, extra: u64| {
             let time = (state >> STATE_BITS) + extra;
-            if time > at {
-                at = time;
-                let memory = state & FROM_MEMORY != 0;
-                reason = if memory { Stall::Memory } else { Stall::Execution };
-            }
+            last = if time > at { state } else { last };
+            at = at.max(time);
         };
         for &register in self.reads.iter() {
             let state = states[register as usize];
@@ -153,7 +151,9 @@ impl Plan {
             let state = states[register as usize];
             wait(state, if state & GUARD_EXTRA != 0 { more.guard } else { 0 });
         }
-        (at, reason)
+        let memory = last & FROM_MEMORY != 0;
+        let reason = if memory { Stall::Memory } else { Stall::Execution };
+        (at, if at > from.0 { reason } else { from.1 })
     }
 
     /// The costs with what depends on operands and lanes.
