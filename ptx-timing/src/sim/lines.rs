@@ -260,3 +260,29 @@ pub(super) fn steps(
     };
     words.chunks(most.clamp(1, 7)).map(conflicts).sum::<u32>().max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::random::numbers;
+
+    /// What one pass over the lanes finds is what passes of their own do.
+    #[test]
+    fn one_pass_finds_words_and_bytes() {
+        let (mut any, mut known) = (numbers(), 0);
+        for _ in 0..2000 {
+            let width = [1, 2, 4, 8, 16][any(5) as usize];
+            let (unit, range) = ([width, 1][any(2) as usize], 1 + any(2000));
+            let lanes = (0..32).map(|_| (any(3) != 0).then(|| 4096 + any(range) * unit));
+            let access = WarpAccess::from_lanes(width as u32, lanes.collect::<Vec<_>>());
+            let mut parts = Vec::new();
+            let touched = lines(LINE as u32, SECTOR as u32, &access, 4096, &mut parts);
+            assert_eq!(touched.words, words_of(&access, &parts, 4096), "{access:?}");
+            if let Some(bytes) = touched.bytes() {
+                assert_eq!(bytes, access.distinct_bytes(), "{access:?}");
+                known += 1;
+            }
+        }
+        assert!(known > 400, "{known}");
+    }
+}

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::asked::Asked;
 use super::port::{Port, WayIn};
 use super::report::{CacheUse, PcCounts};
 use super::shape::{Part, SECTOR, Shape};
@@ -18,7 +19,7 @@ use crate::profile::{Atomics, CacheLevel, Profile};
 const UNDER_WAY: u64 = 1024;
 
 /// Bytes whose reads from device memory take one time.
-const LINE: u64 = 128;
+pub(super) const LINE: u64 = 128;
 
 /// Caches and ports of one SM.
 #[derive(Debug, Clone)]
@@ -70,31 +71,8 @@ pub(super) struct Memory<'a> {
     spread: Vec<i64>,
     /// Clocks that each SM waits longer for L2 than the mean.
     sm_spread: Vec<i64>,
-    /// SMs that go to L2 together, and what each such group has asked for last, by a hash of the line.
-    together: usize,
-    asked: Vec<[Asked; ASKED]>,
-}
-
-/// Lines of which a group of SMs knows that they are under way.
-const ASKED: usize = 256;
-
-/// Clocks after which a read of a line that is under way goes to L2 all the same.
-const MERGED: u64 = 128;
-
-/// A read that a group of SMs has sent to L2.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    line: u64,
-    done: u64,
-    at: u64,
-    by: u32,
-    sectors: u8,
-}
-
-/// Where a group of SMs looks for a line.
-fn slot(address: u64) -> usize {
-    let line = address / LINE;
-    ((line ^ line >> 9) % ASKED as u64) as usize
+    /// What SMs that go to L2 together have asked for last.
+    asked: Asked,
 }
 
 impl<'a> Memory<'a> {
@@ -114,8 +92,7 @@ impl<'a> Memory<'a> {
             pending_sectors: 0,
         };
         // Without an L2 the ports of the memory channels are the only common limit.
-        let together = profile.l2.as_ref().map_or(0, |l2| l2.merged_sms as usize);
-        let groups = if together == 0 { 0 } else { (sms as usize).div_ceil(together) };
+        let together = profile.l2.as_ref().map_or(0, |l2| l2.merged_sms);
         let l2_rate = profile.l2.as_ref().map_or(f64::INFINITY, |l2| l2.bytes_per_clock);
         Self {
             profile,
@@ -136,8 +113,7 @@ impl<'a> Memory<'a> {
                 .flat_map(|l2| l2.spread.iter().map(|clocks| i64::from(*clocks)))
                 .collect(),
             sm_spread: (0..sms as usize).map(|sm| sm_spread(profile, sm)).collect(),
-            together,
-            asked: vec![[Asked::default(); ASKED]; groups],
+            asked: Asked::new(sms, together),
         }
     }
 
@@ -523,7 +499,8 @@ impl<'a> Memory<'a> {
         counts: &mut PcCounts,
     ) -> u64 {
         let port_wait = self.sms[sm].reads.wait(now, part.bytes);
-        if let Some(done) = self.under_way(sm, now + port_wait, part, address) {
+        let line = (address, part.sectors);
+        if let Some(done) = self.asked.under_way(sm, now + port_wait, line) {
             return done;
         }
         let (Some(cache), Some(l2)) = (&mut self.l2, &self.profile.l2) else {
@@ -554,19 +531,8 @@ impl<'a> Memory<'a> {
         self.write_back(now, lookup.evicted);
         let done = if copies { asked.max(there) + far } else { asked.max(there + far) };
         let done = done.saturating_add_signed(self.sm_spread[sm]);
-        if let Some(asked) = self.asked.get_mut(sm / self.together.max(1)) {
-            let sectors = part.sectors;
-            asked[slot(address)] = Asked { line: address, done, at: now, by: sm as u32, sectors };
-        }
+        self.asked.note(sm, now, line, done);
         done
-    }
-
-    /// When a request is answered that another SM of the same group has made: it goes to L2 once.
-    fn under_way(&self, sm: usize, now: u64, part: &Part, address: u64) -> Option<u64> {
-        let asked = self.asked.get(sm / self.together.max(1))?[slot(address)];
-        let same = asked.line == address && part.sectors & !asked.sectors == 0;
-        (same && asked.by != sm as u32 && asked.done > now && now < asked.at + MERGED)
-            .then_some(asked.done)
     }
 
     /// Fills sectors of a line in L2 from device memory; returns when they are there.

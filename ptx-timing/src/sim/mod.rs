@@ -7,6 +7,7 @@
 
 mod access;
 pub(crate) mod activity;
+mod asked;
 mod chip;
 mod distributor;
 mod error;
@@ -18,6 +19,8 @@ mod pace;
 mod pipes;
 mod plan;
 mod port;
+#[cfg(test)]
+mod random;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod shape;
@@ -250,10 +253,9 @@ impl Grid {
         S: BlockSource,
         S::Error: std::fmt::Display,
     {
-        let policy = chip.profile.issue.policy;
         let mut queue: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         for (index, sm) in self.sms.iter_mut().enumerate() {
-            queue.extend(sm.next_time(policy).map(|t| Reverse((t, index))));
+            queue.extend(sm.next_time().map(|t| Reverse((t, index))));
         }
         while let Some(mut first) = queue.peek_mut() {
             let Reverse((start, index)) = *first;
@@ -269,7 +271,7 @@ impl Grid {
                 for ended in outcome.finished {
                     self.start(index, Some(ended), source, chip)?;
                 }
-                time = self.sms[index].next_time(policy);
+                time = self.sms[index].next_time();
             }
             match time {
                 Some(next) => *first = Reverse((next, index)),

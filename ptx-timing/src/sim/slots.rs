@@ -9,6 +9,7 @@ use crate::profile::Policy;
 /// The warp slots of an SM, those of one scheduler next to each other.
 #[derive(Debug)]
 pub(super) struct Slots {
+    policy: Policy,
     per_scheduler: usize,
     /// The scheduler of each.
     scheduler: Vec<u16>,
@@ -26,9 +27,10 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub fn new(schedulers: usize, per_scheduler: usize) -> Self {
+    pub fn new(policy: Policy, schedulers: usize, per_scheduler: usize) -> Self {
         let slots = schedulers * per_scheduler;
         Self {
+            policy,
             per_scheduler,
             scheduler: (0..slots).map(|slot| (slot / per_scheduler) as u16).collect(),
             ready_at: vec![NEVER; slots],
@@ -97,9 +99,8 @@ impl Slots {
     pub fn next(
         &mut self,
         scheduler: usize,
-        from: u64,
         last: usize,
-        policy: Policy,
+        from: u64,
         takes: &Takes,
     ) -> (u64, usize) {
         // Mostly the warp that issued goes on while the others wait. Pipes only take them later than before.
@@ -108,19 +109,12 @@ impl Slots {
         if at < others {
             return (at, first);
         }
-        self.look(scheduler, from, last, policy, takes)
+        self.look(scheduler, last, from, takes)
     }
 
     /// The same when all warps have to be looked at.
     #[inline(never)]
-    fn look(
-        &mut self,
-        scheduler: usize,
-        from: u64,
-        last: usize,
-        policy: Policy,
-        takes: &Takes,
-    ) -> (u64, usize) {
+    fn look(&mut self, scheduler: usize, last: usize, from: u64, takes: &Takes) -> (u64, usize) {
         let range = self.range(scheduler);
         let start = range.start;
         let (ready, wants) = (&self.ready_at[range.clone()], &self.wants[range]);
@@ -134,25 +128,18 @@ impl Slots {
         }
         self.first[scheduler] = (start + first, others);
         let at = least.max(from);
-        let chosen = if at < others { None } else { self.pick(scheduler, last, at, policy, takes) };
+        let chosen = if at < others { None } else { self.pick(scheduler, last, at, takes) };
         (at, chosen.unwrap_or(start + first))
     }
 
     /// The slot whose warp a scheduler issues at `now`, after the one that it issued last.
-    pub fn pick(
-        &self,
-        scheduler: usize,
-        last: usize,
-        now: u64,
-        policy: Policy,
-        takes: &Takes,
-    ) -> Option<usize> {
+    pub fn pick(&self, scheduler: usize, last: usize, now: u64, takes: &Takes) -> Option<usize> {
         let slots = self.range(scheduler);
-        let greedy = policy != Policy::LooseRoundRobin;
+        let greedy = self.policy != Policy::LooseRoundRobin;
         if greedy && slots.contains(&last) && self.can(last, now, takes) {
             return Some(last);
         }
-        if policy == Policy::GreedyThenOldestBlock {
+        if self.policy == Policy::GreedyThenOldestBlock {
             return self.oldest(slots, now, takes);
         }
         let after = (last + 1).clamp(slots.start, slots.end);
@@ -175,5 +162,60 @@ impl Slots {
             }
         }
         best.map(|(slot, _)| slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::pipes::MOST_WANTS;
+    use crate::sim::random::numbers;
+
+    /// What is found by the bound on the other warps is what looking at all of them finds, whatever becomes ready and
+    /// however long pipes are busy.
+    #[test]
+    fn a_bound_finds_what_a_look_finds() {
+        let mut any = numbers();
+        let mut quick = 0;
+        for policy in
+            [Policy::GreedyThenRoundRobin, Policy::GreedyThenOldestBlock, Policy::LooseRoundRobin]
+        {
+            let mut slots = Slots::new(policy, 2, 8);
+            let mut takes = [0; MOST_WANTS];
+            let (mut now, mut last) = (0, [0, 8]);
+            for slot in 0..slots.len() {
+                slots.set(slot, any(30), 0, (any(3), 0));
+            }
+            for step in 0..20_000 {
+                let slot = any(slots.len() as u64) as usize;
+                match any(12) {
+                    0 => _ = slots.set_ready(slot, NEVER),
+                    1 => _ = slots.set_ready(slot, now + any(20)),
+                    2 => _ = slots.set(slot, now + any(60), any(3) as u8, (any(3), now + any(9))),
+                    _ => {}
+                }
+                if any(8) == 0 {
+                    let pipe = 1 + any(2) as usize;
+                    takes[pipe] = takes[pipe].max(now + any(12));
+                }
+                let scheduler = any(2) as usize;
+                let last = &mut last[scheduler];
+                let from = now + any(3);
+                let earliest = slots.range(scheduler).map(|slot| slots.can_at(slot, &takes)).min();
+                let before = slots.first[scheduler].1;
+                let (at, chosen) = slots.next(scheduler, *last, from, &takes);
+                assert_eq!(at, earliest.unwrap_or(NEVER).max(from), "step {step}");
+                if at == NEVER {
+                    continue;
+                }
+                quick += u32::from(at < before);
+                assert_eq!(slots.pick(scheduler, *last, at, &takes), Some(chosen), "step {step}");
+                *last = chosen;
+                // It issues, and its warp goes on later.
+                slots.set(chosen, at + [1, any(200)][any(2) as usize], any(3) as u8, (any(3), at));
+                now = at;
+            }
+        }
+        assert!(quick > 5_000, "{quick}");
     }
 }

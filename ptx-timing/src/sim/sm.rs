@@ -17,7 +17,7 @@ use super::time::FRACTION;
 use super::warp::{AtBarrier, BarrierState, Block, Groups, NEVER, RegisterState, STATE_BITS, Warp};
 use crate::event::{BlockTrace, Detail};
 use crate::host::{HOST_BYTES, prefetch};
-use crate::profile::{Policy, Profile};
+use crate::profile::Profile;
 
 /// What a step did that the grid has to know.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl Sm {
     pub fn new(profile: &Profile, pipes: &Pipes, registers: usize, index: usize) -> Self {
         let schedulers = profile.issue.schedulers as usize;
         let per_scheduler = (profile.limits.max_warps_per_sm as usize).div_ceil(schedulers);
-        let slots = Slots::new(schedulers, per_scheduler);
+        let slots = Slots::new(profile.issue.policy, schedulers, per_scheduler);
         Self {
             index,
             warps: (0..slots.len()).map(|_| None).collect(),
@@ -201,14 +201,14 @@ impl Sm {
     }
 
     /// When something can happen next; `None` = all warps wait at barriers, or there are none.
-    pub fn next_time(&mut self, policy: Policy) -> Option<u64> {
+    pub fn next_time(&mut self) -> Option<u64> {
         while self.stale != 0 {
             let scheduler = self.stale.trailing_zeros() as usize;
             self.stale &= self.stale - 1;
             let own = &mut self.schedulers[scheduler];
             let takes = self.pipes.takes_wanted(scheduler);
             (self.wakes[scheduler], own.chosen) =
-                self.slots.next(scheduler, own.next_issue, own.last, policy, takes);
+                self.slots.next(scheduler, own.last, own.next_issue, takes);
         }
         let mut next = NEVER;
         self.due = 0;
@@ -296,8 +296,7 @@ impl Sm {
                 let slot = if known.is_some() {
                     known
                 } else if issued == 0 {
-                    let policy = chip.profile.issue.policy;
-                    self.slots.pick(scheduler, last, now, policy, takes)
+                    self.slots.pick(scheduler, last, now, takes)
                 } else {
                     // A second instruction in the same slot has to come from the same warp.
                     Some(last).filter(|slot| self.slots.can(*slot, now, takes))
