@@ -304,16 +304,9 @@ impl<'a> Allocator<'a> {
         let usual = routine.usual + if later > 0 { routine.later } else { 0 };
         let more = usual.saturating_sub(own as u32);
         match routine.kind {
-            Kind::Mixed { .. } => {
-                let there = |r: &Register| file.place(*r).is_some() && !i.writes.contains(r);
-                let ready =
-                    |other: &&Instruction| other.reads != i.reads && other.reads.iter().all(there);
-                let others = left.iter().take(NEAR).map(instruction).filter(ready);
-                let beside = others.filter_map(|other| match self.sizes.routine(other)?.kind {
-                    Kind::Mixed { beside, .. } => Some(beside),
-                    Kind::Alone { .. } | Kind::Called { .. } => None,
-                });
-                file.end_with(more + beside.max().unwrap_or(0))
+            Kind::Mixed { others, .. } => {
+                let beside: u32 = self.mixed(i, left).take(others).sum();
+                file.end_with(more + beside)
             }
             Kind::Alone { .. } => file.end_with(more),
             Kind::Called { behind, .. } => {
@@ -322,6 +315,22 @@ impl<'a> Allocator<'a> {
                 (live as u32 + more).max(file.end() + behind)
             }
         }
+    }
+
+    /// What routines near by that are mixed with that of an instruction take besides: those that wait neither for it
+    /// nor for a load nor for one of these.
+    fn mixed<'b>(&'b self, i: &'b Instruction, left: &'b [u32]) -> impl Iterator<Item = u32> + 'b {
+        let mut waiting = i.writes.to_vec();
+        let near = left.iter().take(NEAR).map(|at| &self.piece.list[*at as usize]);
+        near.filter_map(move |other| {
+            if loads(other) || other.reads.iter().any(|r| waiting.contains(r)) {
+                waiting.extend(&other.writes);
+                return None;
+            }
+            let Kind::Mixed { beside, .. } = self.sizes.routine(other)?.kind else { return None };
+            waiting.extend(&other.writes);
+            (other.reads != i.reads).then_some(beside)
+        })
     }
 
     /// Gives a value that has no place registers, with the others of its tuple if these have none either.

@@ -74,6 +74,12 @@ fn fused(
             Some(Class::IntAdd64)
         }
         _ if add64(p) && add64(c) => Some(Class::IntAdd64),
+        // The addend of IMAD.WIDE.
+        (Operation::Mul, Operation::Add)
+            if sums(c) && product_64(p) && add64(c) && c.instruction.class == Class::IntAdd64 =>
+        {
+            Some(Class::IntMul64)
+        }
         _ if logic(p) && logic(c) => Some(Class::Logic),
         // SHF.W takes its distance modulo 32.
         (Operation::And, Operation::Shl | Operation::Shr) if modulo_32(p, c) => Some(Class::Shift),
@@ -128,6 +134,11 @@ fn by_constant(f: &Facts<'_>) -> bool {
 /// The lower half of a 32-bit integer product.
 fn low_half(f: &Facts<'_>) -> bool {
     f.opcode.has(".lo") && f.opcode.types().last().is_some_and(|t| t.bits() == 32)
+}
+
+/// The lower half of a 64-bit integer product.
+fn product_64(f: &Facts<'_>) -> bool {
+    f.instruction.class == Class::IntMul64 && f.opcode.has(".lo")
 }
 
 /// Logic on bits, not on predicates.

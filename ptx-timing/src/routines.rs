@@ -22,9 +22,9 @@ pub(crate) struct Routine {
 /// What decides how many words of a routine come to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// In line. A constant in the place of an operand saves so many words, and another such instruction, which has its
-    /// operands, is done at the same time and takes so many more.
-    Mixed { constant: u32, beside: u32 },
+    /// In line. A constant in the place of an operand saves so many words, where registers are short and where not.
+    /// So many others of these that do not wait for it are done at the same time, and take what is `beside` it more.
+    Mixed { constant: (u32, u32), beside: u32, others: usize },
     /// In line, at the end of a block: nothing else is done meanwhile. Whether operands that are read later lie
     /// elsewhere meanwhile, where registers are short.
     Alone { copies: bool },
@@ -50,10 +50,14 @@ impl Routine {
     fn of_class(class: Class) -> Option<Self> {
         use Kind::{Alone, Called, Mixed};
         match class {
-            Class::IntMul64 => Self::with_later(5, (6, 2), Mixed { constant: 1, beside: 2 }),
-            Class::IntDiv => Self::new(5, 5, Mixed { constant: 2, beside: 4 }),
-            Class::IntDivSigned => Self::new(7, 8, Mixed { constant: 2, beside: 4 }),
-            Class::IntMulHi64 => Self::new(8, 9, Mixed { constant: 2, beside: 6 }),
+            Class::IntMul64 => {
+                Self::with_later(5, (6, 2), Mixed { constant: (1, 2), beside: 2, others: 2 })
+            }
+            Class::IntDiv => Self::new(5, 5, Mixed { constant: (2, 2), beside: 4, others: 2 }),
+            Class::IntDivSigned => {
+                Self::new(7, 8, Mixed { constant: (2, 2), beside: 6, others: 2 })
+            }
+            Class::IntMulHi64 => Self::new(8, 9, Mixed { constant: (2, 2), beside: 6, others: 1 }),
             Class::F32Sqrt => Self::new(6, 8, Called { copies: true, behind: 2 }),
             Class::F32Rcp => Self::new(7, 10, Called { copies: true, behind: 2 }),
             Class::F32Div => Self::new(9, 11, Called { copies: false, behind: 4 }),
@@ -72,9 +76,9 @@ impl Routine {
         let Self { least, usual, later, kind } = Self::of_class(i.class)?;
         let less = match kind {
             Kind::Mixed { constant, .. } if registers < 2 => constant,
-            Kind::Mixed { .. } | Kind::Alone { .. } | Kind::Called { .. } => 0,
+            Kind::Mixed { .. } | Kind::Alone { .. } | Kind::Called { .. } => (0, 0),
         };
-        Some(Self { least: least - less, usual: usual - less, later, kind })
+        Some(Self { least: least - less.0, usual: usual - less.1, later, kind })
     }
 
     /// Words that operands which are read later take besides, of so many, where registers are short.

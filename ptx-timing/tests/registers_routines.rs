@@ -3,7 +3,8 @@
 #[path = "common/small.rs"]
 mod small;
 
-use small::{POINTERS, estimate, estimate_on};
+use ptx_isa::Class;
+use small::{POINTERS, count, estimate, estimate_on};
 
 /// Values besides the operands of a routine.
 const BESIDES: [usize; 5] = [0, 4, 16, 24, 40];
@@ -26,9 +27,9 @@ fn beside(values: usize, ty: &str, op: &str, kept: bool) -> u32 {
         .map(|i| format!("st.volatile.global.{ty} [%rd4+{}], %{file}{i};\n", 820_000 + 8 * i));
     let again = if kept { again.concat() } else { String::new() };
     let text = format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q) {{\n\
          .reg .b64 %rd<20>; .reg .f64 %fd<20>; .reg .f32 %f<20>; .reg .b32 %r<20>; .reg .b32 %v<60>;\n\
-         ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %tid.x;\n\
+         ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %tid.x; ld.param.u64 %rd9, [q];\n\
          mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3;\n{loads}\
          ld.volatile.global.{ty} %{file}10, [%rd4+800000]; ld.volatile.global.{ty} %{file}11, [%rd4+900000];\n\
          {op}\nst.volatile.global.{ty} [%rd4+810000], %{file}12;\n{again}{stores}ret; }}\n"
@@ -157,4 +158,130 @@ fn divisors_take_no_registers_ahead_of_their_loop() {
         estimate_on(&text, "k", "H200").0
     };
     assert_eq!(of("div.s32"), of("add.s32"));
+}
+
+/// Several at a time, of loaded values by arguments or by each other: a quotient is done together with two others, an
+/// upper half of a product with one. Numbers of ptxas 13.0 for two to six of them.
+#[test]
+fn more_than_two_routines_are_mixed() {
+    for (op, bits, by_argument, ptxas) in [
+        ("div.u32", 32, true, [15_u32, 19, 20, 22, 24]),
+        ("rem.u32", 32, true, [15, 19, 21, 22, 26]),
+        ("div.s32", 32, true, [20, 24, 29, 32, 31]),
+        ("rem.s32", 32, true, [19, 25, 28, 30, 30]),
+        ("mul.lo.s64", 64, true, [14, 18, 22, 24, 24]),
+        ("mul.lo.s64", 64, false, [18, 22, 26, 28, 28]),
+        ("mul.hi.u64", 64, true, [22, 24, 28, 28, 30]),
+        ("mul.hi.u64", 64, false, [22, 28, 28, 32, 32]),
+    ] {
+        let file = if bits == 64 { "rd" } else { "r" };
+        let own: Vec<u32> = (2..7)
+            .map(|count| {
+                let all = |line: &dyn Fn(u32) -> String| (0..count).map(line).collect::<String>();
+                let loads = all(&|i| {
+                    format!(
+                        "ld.param.u{bits} %{file}{}, [a{i}]; ld.global.u{bits} %{file}{}, [%rd4+{}];\n",
+                        20 + i,
+                        10 + i,
+                        1024 * i
+                    )
+                });
+                let other = |i| if by_argument { 20 + i } else { 10 + (i + 1) % count };
+                let done = all(&|i| {
+                    format!("{op} %{file}{}, %{file}{}, %{file}{};\n", 30 + i, 10 + i, other(i))
+                });
+                let sum = (1..count).map(|i| match bits {
+                    64 => format!("xor.b64 %rd30, %rd30, %rd{};\n", 30 + i),
+                    _ => format!("mad.lo.s32 %r30, %r30, %r{0}, %r{0};\n", 30 + i),
+                });
+                let arguments: String = (0..6).map(|i| format!(", .param .u{bits} a{i}")).collect();
+                let text = format!(
+                    ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p{arguments}) {{\n\
+                     .reg .b64 %rd<60>; .reg .b32 %r<60>;\n\
+                     ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %tid.x;\n\
+                     mul.wide.u32 %rd3, %r1, {}; add.s64 %rd4, %rd2, %rd3;\n{loads}{done}{}\
+                     st.global.u{bits} [%rd4], %{file}30; ret; }}\n",
+                    bits / 8,
+                    sum.collect::<String>()
+                );
+                estimate_on(&text, "k", "H200").0
+            })
+            .collect();
+        println!("{op} by arguments {by_argument}: {own:?}, ptxas {ptxas:?}");
+        let near = |(own, ptxas): (&u32, &u32)| own.abs_diff(*ptxas) <= 4;
+        let off = own.iter().zip(&ptxas).map(|(own, ptxas)| own.abs_diff(*ptxas)).sum::<u32>();
+        assert!(own.iter().zip(&ptxas).all(near) && off <= 9, "{op}: {own:?}, ptxas {ptxas:?}");
+    }
+}
+
+/// Products of 64 bits by an argument or a constant take two words less, and a sum goes into a product's addend: sums
+/// of one to six products of lanes' numbers take no more registers for each. Numbers of ptxas 13.0.
+#[test]
+fn products_take_constants_and_addends() {
+    for by in ["%rd9", "123456789012345"] {
+        let op = format!("mul.lo.u64 %12, %10, {by};").replace("%rd9", "%9");
+        let text = [0, 4, 16].map(|values| beside(values, "u64", &op, false));
+        assert_eq!(text, [10, 18, 32], "{op}");
+    }
+    let sum = "mul.lo.s64 %rd6, %rd4, %rd5; add.s64 %rd7, %rd6, %rd1; st.global.u64 [%rd5], %rd7;";
+    let one = "mad.lo.s64 %rd7, %rd4, %rd5, %rd1; st.global.u64 [%rd5], %rd7;";
+    for class in [Class::IntAdd64, Class::IntMul64] {
+        assert_eq!(count(sum, class), count(one, class), "{class:?}");
+    }
+    // An address keeps its own product: two besides, of the places where a thread reads and writes.
+    assert_eq!(count(&sum.replace("%rd1", "%rd3"), Class::IntMulWide), 3);
+    let sums = |factors: usize| {
+        let all = |line: &dyn Fn(usize) -> String| (0..factors).map(line).collect::<String>();
+        let special = ["tid.x", "tid.y", "tid.z", "ctaid.x", "ctaid.y", "ctaid.z"];
+        let loads = all(&|i| format!("ld.param.u64 %rd{}, [p{i}];\n", 10 + i));
+        let products = all(&|i| {
+            format!(
+                "mov.u32 %r{i}, %{}; cvt.u64.u32 %rd{}, %r{i}; mul.lo.s64 %rd{}, %rd{}, %rd{};\n",
+                special[i],
+                30 + i,
+                50 + i,
+                30 + i,
+                10 + i
+            )
+        });
+        let added = (1..factors).map(|i| format!("add.s64 %rd50, %rd50, %rd{};\n", 50 + i));
+        let arguments: String = (0..factors).map(|i| format!(", .param .u64 p{i}")).collect();
+        let text = format!(
+            ".version 8.8\n.target sm_90\n.address_size 64\n\
+             .visible .entry k(.param .u64 a, .param .u64 o{arguments}) {{\n\
+             .reg .b64 %rd<99>; .reg .b32 %r<99>; .reg .f32 %f<9>;\n\
+             ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [o]; cvta.to.global.u64 %rd1, %rd1;\n\
+             cvta.to.global.u64 %rd2, %rd2; {loads}{products}{}\
+             shl.b64 %rd90, %rd50, 2; add.s64 %rd91, %rd1, %rd90; add.s64 %rd92, %rd2, %rd90;\n\
+             ld.global.f32 %f1, [%rd91]; st.global.f32 [%rd92], %f1; ret; }}\n",
+            added.collect::<String>()
+        );
+        estimate_on(&text, "k", "H200").0
+    };
+    assert_eq!([1, 2, 3, 4, 5, 6].map(sums), [8, 10, 12, 12, 12, 12]);
+}
+
+/// Calls into the system leave what lives meanwhile behind 16 registers, and take 24 at least. Numbers of ptxas 13.0.
+#[test]
+fn calls_into_the_system_take_registers() {
+    for (values, ptxas) in [(0, 24_u32), (4, 28), (10, 29), (20, 39)] {
+        let of = |line: &dyn Fn(u32) -> String| (0..values).map(line).collect::<String>();
+        let loads = of(&|i| format!("ld.global.u32 %v{i}, [%rd5+{}];\n", 4 * i));
+        let stores = of(&|i| format!("st.global.u32 [%rd5+{}], %v{i};\n", 400 + 4 * i));
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n\
+             .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n\
+             .global .align 1 .b8 s[4] = {{104, 105, 10, 0}};\n.visible .entry k(.param .u64 p) {{\n\
+             .reg .b32 %v<30>; .reg .b64 %rd<20>; .reg .b32 %r<20>;\n\
+             ld.param.u64 %rd5, [p]; {loads}mov.u64 %rd1, s; cvta.global.u64 %rd2, %rd1; mov.u64 %rd3, 0;\n\
+             {{ .param .b64 a; st.param.b64 [a], %rd2; .param .b64 b; st.param.b64 [b], %rd3; .param .b32 r;\n\
+             call.uni (r), vprintf, (a, b); ld.param.b32 %r1, [r]; }}\n{stores}ret; }}\n"
+        );
+        let own = estimate_on(&text, "k", "H200").0;
+        // Four values lie elsewhere than others: why is not known.
+        assert!(
+            own == ptxas || values == 4 && own.abs_diff(ptxas) <= 4,
+            "{values}: {own}, ptxas {ptxas}"
+        );
+    }
 }
