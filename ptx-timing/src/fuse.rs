@@ -35,7 +35,11 @@ fn fused(
     let (p, c) = (producer, consumer);
     let adds = |f: &Facts<'_>| matches!(f.op, Operation::Add | Operation::Sub);
     let add32 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
-    let add64 = |f: &Facts<'_>| adds(f) && matches!(f.plain(""), Some(Ty::S64 | Ty::U64));
+    // A sum that has taken in a wide product already is IMAD.WIDE, and has room for nothing else.
+    let add64 = |f: &Facts<'_>| {
+        let own = adds(f) && f.instruction.class == Class::IntAdd64;
+        own && matches!(f.plain(""), Some(Ty::S64 | Ty::U64))
+    };
     // VIADDMNMX, VIMNMX3.
     let bounds = |f: &Facts<'_>| {
         let plain = matches!(f.plain(""), Some(Ty::S32 | Ty::U32));
@@ -75,9 +79,7 @@ fn fused(
         }
         _ if add64(p) && add64(c) => Some(Class::IntAdd64),
         // The addend of IMAD.WIDE.
-        (Operation::Mul, Operation::Add)
-            if sums(c) && product_64(p) && add64(c) && c.instruction.class == Class::IntAdd64 =>
-        {
+        (Operation::Mul, Operation::Add) if sums(c) && product_64(p) && add64(c) => {
             Some(Class::IntMul64)
         }
         _ if logic(p) && logic(c) => Some(Class::Logic),

@@ -118,8 +118,8 @@ fn with_calls(
 }
 
 /// Words that a call into the system (`vprintf`, `malloc`) takes besides what lives meanwhile, and those of a function
-/// with such a call at least: ptxas 13.0 for sm_90 has 24 registers for a kernel that only calls `vprintf`, 29 and 39
-/// where 10 and 20 words live meanwhile.
+/// with such a call at least, both without the assembler's own: ptxas 13.0 for sm_90 has 24 registers for a kernel that
+/// only calls `vprintf`, 29 and 39 where 10 and 20 words live meanwhile.
 const SYSTEM_OWN: u32 = 16;
 const SYSTEM_LEAST: u32 = 21;
 

@@ -218,10 +218,10 @@ fn more_than_two_routines_are_mixed() {
 /// of one to six products of lanes' numbers take no more registers for each. Numbers of ptxas 13.0.
 #[test]
 fn products_take_constants_and_addends() {
-    for by in ["%rd9", "123456789012345"] {
-        let op = format!("mul.lo.u64 %12, %10, {by};").replace("%rd9", "%9");
-        let text = [0, 4, 16].map(|values| beside(values, "u64", &op, false));
-        assert_eq!(text, [10, 18, 32], "{op}");
+    for factor in ["%9", "123456789012345"] {
+        let op = format!("mul.lo.u64 %12, %10, {factor};");
+        let own = [0, 4, 16].map(|values| beside(values, "u64", &op, false));
+        assert_eq!(own, [10, 18, 32], "{op}");
     }
     let sum = "mul.lo.s64 %rd6, %rd4, %rd5; add.s64 %rd7, %rd6, %rd1; st.global.u64 [%rd5], %rd7;";
     let one = "mad.lo.s64 %rd7, %rd4, %rd5, %rd1; st.global.u64 [%rd5], %rd7;";
@@ -230,6 +230,10 @@ fn products_take_constants_and_addends() {
     }
     // An address keeps its own product: two besides, of the places where a thread reads and writes.
     assert_eq!(count(&sum.replace("%rd1", "%rd3"), Class::IntMulWide), 3);
+    // Nor does a sum take in another one, where both have products of their own.
+    let two = "mul.wide.u32 %rd6, %r1, 12; add.s64 %rd7, %rd1, %rd6; mul.wide.u32 %rd8, %r5, 20;\n\
+               add.s64 %rd9, %rd7, %rd8; st.global.f32 [%rd9], %f1;";
+    assert_eq!(count(two, Class::IntMulWide), 4);
     let sums = |factors: usize| {
         let all = |line: &dyn Fn(usize) -> String| (0..factors).map(line).collect::<String>();
         let special = ["tid.x", "tid.y", "tid.z", "ctaid.x", "ctaid.y", "ctaid.z"];
