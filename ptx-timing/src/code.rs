@@ -17,7 +17,6 @@ use std::ops::Range;
 
 use ptx_isa::effect::{BarKind, Effect};
 use ptx_isa::meaning::{Src, Uop, V};
-use ptx_isa::types::Space as IsaSpace;
 use ptx_isa::{Class, Kind, Operation};
 use ptx_parse::code::{BasicBlock, Flow, Function, Inst, Program};
 
@@ -370,19 +369,24 @@ impl KernelCode {
         let mut addends = arguments::of(instructions);
         addends.retain(|r| loads_addends && self.words(*r) == 2);
         let mut loads = Vec::new();
+        let around = |block: &Range<u32>| {
+            let (f, at) = self.last_of(block)?;
+            let around =
+                loops[f as usize].iter().filter(|(start, end)| (*start..*end).contains(&at));
+            Some((f, around.map(|(start, end)| (end - start, *start..*end)).collect::<Vec<_>>()))
+        };
         let looped = |block: Range<u32>| {
-            let (f, at) = self.last_of(&block)?;
-            let loops = &loops[f as usize];
-            let around = loops.iter().filter(|(start, end)| (*start..*end).contains(&at));
-            let &(start, end) = around.min_by_key(|(start, end)| end - start)?;
+            let (f, around) = around(&block)?;
+            let (_, inner) = around.into_iter().min_by_key(|(length, _)| *length)?;
             let of = |pcs: &[u32]| pcs.iter().map(|pc| &instructions[*pc as usize]).collect();
-            let turn: Vec<u32> = (start..end).filter_map(|i| self.pc(f, i)).collect();
+            let turn: Vec<u32> = inner.clone().filter_map(|i| self.pc(f, i)).collect();
             let turn: Vec<&Instruction> = of(&turn);
             let own: Vec<&Instruction> = of(&block.clone().collect::<Vec<u32>>());
             // Several turns are in one block.
             let whole = if own.len() > turn.len() { &own } else { &turn };
-            let inside = |l: &(u32, u32)| *l != (start, end) && (start..end).contains(&l.0);
-            let ahead = !loops.iter().any(inside) && arguments::go_ahead(whole.iter().copied());
+            let inside = |l: &(u32, u32)| *l != (inner.start, inner.end) && inner.contains(&l.0);
+            let ahead =
+                !loops[f as usize].iter().any(inside) && arguments::go_ahead(whole.iter().copied());
             if !ahead {
                 loads.extend(arguments::first_users(block, instructions, &addends));
             }
@@ -392,12 +396,21 @@ impl KernelCode {
             Some(reads.into_iter().collect())
         };
         let blocks = self.blocks();
+        let outer = |block: &Range<u32>| {
+            let (f, around) = around(block)?;
+            let (_, outer) = around.into_iter().max_by_key(|(length, _)| *length)?;
+            let turn = outer.filter_map(|i| self.pc(f, i));
+            let reads = turn.flat_map(|pc| instructions[pc as usize].reads.iter().copied());
+            Some(reads.collect::<BTreeSet<Register>>().into_iter().collect())
+        };
+        let around = blocks.iter().map(outer).map(Option::unwrap_or_default).collect();
         let looped = blocks.iter().cloned().map(looped).map(Option::unwrap_or_default).collect();
         let ends: Vec<Option<(u32, u32)>> = blocks.iter().map(|b| self.last_of(b)).collect();
         let sides =
             arguments::guarded_users(program, &loops, &blocks, &ends, instructions, &addends);
         loads.extend(sides);
         self.code.looped = looped;
+        self.code.around = around;
         for pc in loads {
             self.code.instructions[pc as usize].extra_slots += 1;
         }
@@ -436,6 +449,7 @@ impl KernelCode {
         self.stands_for.iter_mut().for_each(|pc| *pc = moved[*pc as usize]);
         self.code.lives.clear();
         self.code.looped.clear();
+        self.code.around.clear();
         self.code.leaders.iter_mut().for_each(|pc| {
             *pc = starts.get(*pc as usize).copied().unwrap_or(*pc);
         });
@@ -575,17 +589,5 @@ fn compared(uop: &Uop) -> Option<(Kind, u32)> {
     src.iter().find_map(|v| match v.src {
         Src::Reg(n) if v.kind != Kind::P => Some((v.kind, n)),
         _ => None,
-    })
-}
-
-/// The state space of an access for the timing model; `None` = it costs nothing there.
-pub(crate) fn space_of(space: IsaSpace) -> Option<crate::event::Space> {
-    use crate::event::Space;
-    Some(match space {
-        IsaSpace::Generic | IsaSpace::Global => Space::Global,
-        IsaSpace::Shared | IsaSpace::SharedCluster => Space::Shared,
-        IsaSpace::Local => Space::Local,
-        IsaSpace::Const | IsaSpace::ParamEntry => Space::Const,
-        _ => return None,
     })
 }

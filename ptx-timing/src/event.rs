@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::pattern::Patterns;
 use crate::work::Work;
 use ptx_isa::Class;
+use ptx_isa::types::Space as IsaSpace;
 
 /// Number of a register within the kernel; predicates share the number space.
 pub type Register = u32;
@@ -184,6 +185,8 @@ pub struct Code {
     pub lives: Vec<Vec<Register>>,
     /// Registers that the innermost loop around each basic block reads, in the order of `leaders`.
     pub looped: Vec<Vec<Register>>,
+    /// Registers that the outermost loop around each basic block reads, in the order of `leaders`.
+    pub around: Vec<Vec<Register>>,
     /// 32-bit words of each register; those beyond the list have one.
     pub words: Vec<u8>,
     /// Bytes of local memory that a thread uses, as far as the text says.
@@ -207,6 +210,19 @@ pub enum Space {
     Const,
     /// Texture fetches.
     Texture,
+}
+
+impl Space {
+    /// That of an access by the text; `None` = it costs nothing here.
+    pub(crate) fn of(space: IsaSpace) -> Option<Self> {
+        Some(match space {
+            IsaSpace::Generic | IsaSpace::Global => Self::Global,
+            IsaSpace::Shared | IsaSpace::SharedCluster => Self::Shared,
+            IsaSpace::Local => Self::Local,
+            IsaSpace::Const | IsaSpace::ParamEntry => Self::Const,
+            _ => return None,
+        })
+    }
 }
 
 /// What happens to a warp's asynchronous copies or products.

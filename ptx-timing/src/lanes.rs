@@ -6,7 +6,6 @@ use ptx_isa::Kind;
 use ptx_isa::effect::{Accessor, window};
 use ptx_isa::types::Space as IsaSpace;
 
-use crate::code::space_of;
 use crate::event::Space;
 
 /// Where the arrays of textures and surfaces lie, each in its part.
@@ -52,12 +51,12 @@ fn shift(access: &MemoryAccess<'_>) -> Option<(Space, u64)> {
             moved = ARRAY_BASE + access.texture.wrapping_mul(PER_ARRAY) % ARRAY_BASE;
             Space::Global
         }
-        space => space_of(space)?,
+        space => Space::of(space)?,
     };
     if access.space == IsaSpace::Generic {
         let first = access.addresses[access.lanes.trailing_zeros() as usize % 32];
         let (reached, at) = window::locate(access.space, first);
-        space = space_of(reached)?;
+        space = Space::of(reached)?;
         moved = at.wrapping_sub(first);
     }
     // Fetches, and reads of surfaces, go through the texture cache.

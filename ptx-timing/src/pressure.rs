@@ -75,6 +75,35 @@ impl Sizes {
         Self { fetched: (0..self.fetched.len()).map(kept).collect(), early: true, ..self.clone() }
     }
 
+    /// Instructions that make each register of special registers and constants alone, if those are few.
+    pub fn costs(&self, code: &Code) -> Vec<Option<u32>> {
+        let made = makers(code, self.fetched.len());
+        let mut costs: Vec<Option<u32>> = self.fetched.iter().map(|f| f.then_some(0)).collect();
+        for i in &code.instructions {
+            let &[w] = &i.writes[..] else { continue };
+            let cheap = computes(i.class) || matches!(i.class, Class::IntMul | Class::IntMinMax);
+            let own = operands(i).into_iter().filter(|r| self.of(*r) > 0);
+            let own = own.map(|r| costs.get(r as usize).copied().flatten());
+            let cost = own.sum::<Option<u32>>().map(|own| own + 1).filter(|c| *c <= ANEW);
+            let w = w as usize;
+            if cheap && i.guard.is_none() && made.get(w) == Some(&1) && costs[w].is_none() {
+                costs[w] = cost;
+            }
+        }
+        costs
+    }
+
+    /// The same where those of some registers that few instructions make are made anew in each block.
+    pub fn anew(&self, some: impl Iterator<Item = Register>, costs: &[Option<u32>]) -> Self {
+        let mut fetched = self.fetched.clone();
+        for r in some.map(|r| r as usize) {
+            if let (Some(Some(_)), Some(fetched)) = (costs.get(r), fetched.get_mut(r)) {
+                *fetched = true;
+            }
+        }
+        Self { fetched, ..self.clone() }
+    }
+
     pub fn of(&self, register: Register) -> u32 {
         self.words.get(register as usize).map_or(1, |w| u32::from(*w))
     }
@@ -109,31 +138,42 @@ impl Sizes {
     }
 }
 
-/// Adds what one cheap instruction makes of a special register: it is computed again where it is needed.
-fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
-    let mut made = vec![0_u32; fetched.len()];
+/// How many instructions make each register.
+fn makers(code: &Code, registers: usize) -> Vec<u32> {
+    let mut made = vec![0_u32; registers];
     for w in code.instructions.iter().flat_map(|i| &i.writes) {
         if let Some(count) = made.get_mut(*w as usize) {
             *count += 1;
         }
     }
+    made
+}
+
+/// Whether an instruction of this class costs little.
+fn computes(class: Class) -> bool {
+    use Class::{IntAdd, IntAdd3, Logic, Shift, ShiftLeft};
+    matches!(class, IntAdd | IntAdd3 | Logic | Shift | ShiftLeft)
+}
+
+/// Adds what one cheap instruction makes of a special register: it is computed again where it is needed.
+fn derived(code: &Code, words: &[u8], fetched: Vec<bool>) -> Vec<bool> {
+    let made = makers(code, fetched.len());
     let mut out = fetched.clone();
     for i in &code.instructions {
-        let cheap = matches!(
-            i.class,
-            Class::IntAdd | Class::IntAdd3 | Class::Logic | Class::Shift | Class::ShiftLeft
-        );
         let &[w] = &i.writes[..] else { continue };
         let of = |r: &Register| words.get(*r as usize).is_none_or(|w| *w > 0);
         let mut reads = i.reads.iter().filter(|r| of(r));
         let first = reads.next().is_some_and(|r| fetched.get(*r as usize) == Some(&true));
-        if cheap && i.guard.is_none() && first && reads.next().is_none() {
+        if computes(i.class) && i.guard.is_none() && first && reads.next().is_none() {
             let w = w as usize;
             out[w] = made[w] == 1 && words[w] > 0;
         }
     }
     out
 }
+
+/// Instructions that are done again in another block where that saves a register, at most.
+const ANEW: u32 = 6;
 
 /// Words that a load of a `wmma` fragment from global memory needs while it runs, where the distance of rows is not
 /// known: addresses of its lanes in two rows, and how far these are from the first lane's. By ptxas 13.5, with 16 to 40

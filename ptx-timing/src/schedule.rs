@@ -40,6 +40,8 @@ struct Span {
     end: Option<live::Set>,
     /// What the loop around them reads.
     looped: Vec<Register>,
+    /// What the outermost loop around them reads.
+    around: Vec<Register>,
 }
 
 /// The pieces of all blocks in their order.
@@ -56,7 +58,8 @@ fn spans(code: &Code) -> Vec<Span> {
         for &start in starts.iter().rev() {
             let stop = end.min(start + WINDOW);
             let looped = code.looped.get(b).cloned().unwrap_or_default();
-            own.push(Span { start, stop, end: live.clone(), looped });
+            let around = code.around.get(b).cloned().unwrap_or_default();
+            own.push(Span { start, stop, end: live.clone(), looped, around });
             if let Some(live) = &mut live {
                 code.instructions[start..stop].iter().rev().for_each(|i| live::step(i, live));
             }
@@ -79,6 +82,7 @@ impl Schedule {
         let saves = profile.assembler.saves_registers;
         let sizes = Sizes::new(code, saves);
         let keeping = sizes.keeping();
+        let costs = sizes.costs(code);
         let partners = Partners::new(&code.instructions, &sizes);
         let (budget, own) = (&code.budget, profile.assembler.own_registers);
         let free = budget.free(profile);
@@ -119,20 +123,18 @@ impl Schedule {
         // Registers that are counted: values that machine code makes anew are not known, so that orders get those of
         // wide loads from shared memory besides.
         let mut counted = if saves { usual } else { u32::MAX };
-        for ((_, _, _, lean), dear) in orders.iter().zip(&mut dear) {
+        for (((_, _, _, lean), span), dear) in orders.iter().zip(&spans).zip(&mut dear) {
             let Some((piece, graph, (lean, least))) = lean.as_ref().filter(|_| saves) else {
                 continue;
             };
-            let needs_with = |choice: Choice| {
-                let rest = Rest::new(piece, lean.clone(), &sizes, u32::MAX);
-                let some = graph.order_within(rest, piece, choice);
-                piece.peak(&some, &sizes).max(*least)
-            };
-            let needs = |words| needs_with(Choice { flights: flights(piece).0, words, ..USUAL });
+            // A directive that says how many registers there are leaves values in them.
+            let anew = Some((&span.around[..], &costs[..])).filter(|_| !directed);
+            let with = Needs::new(piece, graph, (lean, *least), &sizes, anew);
+            let needs = |words| with.choice(Choice { flights: flights(piece).0, words, ..USUAL });
             let spent = if directed {
                 let wide = |i: &Instruction| i.class == Class::LoadShared && i.writes.len() > 1;
                 let words = if piece.list.iter().any(wide) { SHARED_WORDS } else { usize::MAX };
-                needs_with(Choice { words, ..USUAL }).min(room)
+                with.choice(Choice { words, ..USUAL }).min(room)
             } else {
                 budget.at_no_cost(profile, needs(SHARED_WORDS) + own) - own
             };
@@ -231,6 +233,52 @@ impl Schedule {
             }
             at += order.len();
         }
+    }
+}
+
+/// What orders of a piece need that let loads go ahead.
+struct Needs<'a> {
+    graph: &'a Graph,
+    piece: &'a Piece<'a>,
+    sizes: &'a Sizes,
+    /// The order that needs least, and what that is.
+    lean: (&'a [u32], u32),
+    /// The same where values of other blocks are made anew there, with what the loop reads of this piece.
+    anew: Option<(Sizes, Vec<u32>, u32, Vec<Register>)>,
+}
+
+impl<'a> Needs<'a> {
+    /// `anew`: what the loops around the piece read, and how many instructions make each register.
+    fn new(
+        piece: &'a Piece<'a>,
+        graph: &'a Graph,
+        lean: (&'a [u32], u32),
+        sizes: &'a Sizes,
+        anew: Option<(&[Register], &[Option<u32>])>,
+    ) -> Self {
+        let reads = |r: &Register| piece.list.iter().any(|i| i.reads.contains(r));
+        let anew = anew.map(|(around, costs)| {
+            let elsewhere = around.iter().copied().filter(|r| !reads(r));
+            let sizes = sizes.anew(elsewhere, costs);
+            let (lean, least) = piece.lean(&graph.before, &sizes);
+            let own = piece.looped.iter().copied().filter(reads).collect();
+            (sizes, lean, least, own)
+        });
+        Self { graph, piece, sizes, lean, anew }
+    }
+
+    /// Words with a choice of orders: values are made anew to let loads go ahead, not to need less without that.
+    fn choice(&self, choice: Choice) -> u32 {
+        let peak = |piece: &Piece<'_>, lean: &[u32], sizes: &Sizes| {
+            let rest = Rest::new(piece, lean.to_vec(), sizes, u32::MAX);
+            piece.peak(&self.graph.order_within(rest, piece, choice), sizes)
+        };
+        let (lean, least) = self.lean;
+        let usual = peak(self.piece, lean, self.sizes).max(least);
+        self.anew.iter().fold(usual, |usual, (sizes, lean, least, looped)| {
+            let own = Piece { end: self.piece.end.clone(), looped, ..*self.piece };
+            usual.min(peak(&own, lean, sizes).max(*least))
+        })
     }
 }
 
